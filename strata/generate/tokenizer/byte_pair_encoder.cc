@@ -11,17 +11,6 @@
 #include "strata/generate/tokenizer/merge_list.h"
 
 namespace strata {
-namespace {
-
-std::vector<MergeTable::Part> BytesOf(absl::string_view piece) {
-  std::vector<MergeTable::Part> symbols;
-  symbols.reserve(piece.size());
-  for (const char byte : piece) symbols.push_back(static_cast<uint8_t>(byte));
-  return symbols;
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<BytePairEncoder>> BytePairEncoder::Create(
     const Vocabulary& vocabulary, PreTokenizer pre_tokenizer) {
   ASSIGN_OR_RETURN(MergeTable merges, MergeTable::Create(vocabulary));
@@ -50,6 +39,8 @@ BytePairEncoder::BytePairEncoder(const Vocabulary& vocabulary, PreTokenizer pre_
 
 absl::Status BytePairEncoder::Encode(absl::string_view text, bool /*after_special*/,
                                      std::vector<TokenId>& ids) const {
+  MergeList<MergeTable> merge_list(merges_);
+  std::vector<Symbol> symbols;
   for (const absl::string_view piece : pre_tokenizer_.Split(text)) {
     if (pre_tokenizer_.ignores_merges()) {
       if (const auto token = token_of_bytes_.find(piece); token != token_of_bytes_.end()) {
@@ -57,7 +48,10 @@ absl::Status BytePairEncoder::Encode(absl::string_view text, bool /*after_specia
         continue;
       }
     }
-    for (const Symbol symbol : MergeList<MergeTable>(BytesOf(piece), merges_).MergeAll()) {
+    symbols.clear();
+    for (const char byte : piece) symbols.push_back(static_cast<uint8_t>(byte));
+    merge_list.Merge(symbols);
+    for (const Symbol symbol : symbols) {
       RETURN_IF_ERROR(AppendSymbol(symbol, ids));
     }
   }

@@ -2,24 +2,24 @@
 // what byte-pair and score-driven tokenizers have in common.
 //
 // `Rule` says what joins:
-//   using Part = ...;  // Copyable, comparable.
-//   using Rank = ...;  // Smaller joins first.
-//   std::optional<Joined<Part, Rank>> Find(const Part& left, const Part& right) const;
-// Time is n log n in the number of parts. Used by one thread.
+//   using Part = ...;  // Copyable.
+//   std::optional<Joined<Part>> Find(const Part& left, const Part& right) const;
+// Time is n log n in the number of parts. One object serves many texts and keeps its memory.
+// Thread-compatible.
 #ifndef STRATA_GENERATE_TOKENIZER_MERGE_LIST_H_
 #define STRATA_GENERATE_TOKENIZER_MERGE_LIST_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
-#include <queue>
-#include <tuple>
 #include <vector>
 
 namespace strata {
 
-template <typename Part, typename Rank>
+template <typename Part>
 struct Joined {
-  Rank rank;
+  uint32_t rank;  // Smaller joins first.
   Part result;
 };
 
@@ -27,24 +27,26 @@ template <typename Rule>
 class MergeList {
  public:
   using Part = typename Rule::Part;
-  using Rank = typename Rule::Rank;
 
   // `rule` outlives the list.
-  MergeList(const std::vector<Part>& parts, const Rule& rule) : rule_(rule) {
-    nodes_.reserve(parts.size());
-    for (const Part& part : parts) nodes_.push_back({part, size() - 1, size() + 1, false});
-    for (int32_t left = 0; left + 1 < size(); ++left) Offer(left);
-  }
+  explicit MergeList(const Rule& rule) : rule_(rule) {}
 
-  std::vector<Part> MergeAll() {
+  // Puts what `parts` become in their place.
+  void Merge(std::vector<Part>& parts) {
+    nodes_.clear();
+    candidates_.clear();
+    for (const Part& part : parts) nodes_.push_back({part, size() - 1, size() + 1, std::nullopt});
+    for (int32_t left = 0; left + 1 < size(); ++left) Offer(left);
     while (!candidates_.empty()) {
-      const Candidate best = candidates_.top();
-      candidates_.pop();
-      if (IsCurrent(best)) Join(best);
+      std::pop_heap(candidates_.begin(), candidates_.end(), std::greater<>());
+      const uint64_t best = candidates_.back();
+      candidates_.pop_back();
+      const int32_t left = static_cast<int32_t>(best & 0xFFFFFFFF);
+      // Otherwise one of the two has been joined to another since.
+      if (nodes_[left].joined && nodes_[left].joined->rank == best >> 32) Join(left);
     }
-    std::vector<Part> parts;
+    parts.clear();
     for (int32_t at = 0; at < size(); at = nodes_[at].next) parts.push_back(nodes_[at].part);
-    return parts;
   }
 
  private:
@@ -52,52 +54,36 @@ class MergeList {
     Part part;
     int32_t previous;  // -1: none.
     int32_t next;      // size(): none.
-    bool is_gone;      // Joined to the node before.
-  };
-  struct Candidate {
-    Rank rank;
-    int32_t left_node;
-    Part left;
-    Part right;
-    Part result;
-
-    bool operator<(const Candidate& other) const {  // The queue's top is its largest.
-      return std::tie(rank, left_node) > std::tie(other.rank, other.left_node);
-    }
+    // With the next; nothing if they do not join, or the node is gone into the one before.
+    std::optional<Joined<Part>> joined;
   };
 
   int32_t size() const { return static_cast<int32_t>(nodes_.size()); }
 
-  void Offer(int32_t left_node) {
-    const Node& left = nodes_[left_node];
-    if (left.next == size()) return;
-    const Part& right = nodes_[left.next].part;
-    if (const auto joined = rule_.Find(left.part, right)) {
-      candidates_.push({joined->rank, left_node, left.part, right, joined->result});
-    }
+  void Offer(int32_t left) {
+    Node& node = nodes_[left];
+    node.joined.reset();
+    if (node.next == size()) return;
+    node.joined = rule_.Find(node.part, nodes_[node.next].part);
+    if (!node.joined) return;
+    candidates_.push_back(uint64_t{node.joined->rank} << 32 | static_cast<uint32_t>(left));
+    std::push_heap(candidates_.begin(), candidates_.end(), std::greater<>());
   }
 
-  // Whether both parts are still what they were when the candidate was found.
-  bool IsCurrent(const Candidate& candidate) const {
-    const Node& left = nodes_[candidate.left_node];
-    return !left.is_gone && left.part == candidate.left && left.next < size() &&
-           nodes_[left.next].part == candidate.right;
-  }
-
-  void Join(const Candidate& candidate) {
-    Node& left = nodes_[candidate.left_node];
-    Node& right = nodes_[left.next];
-    left.part = candidate.result;
-    left.next = right.next;
-    right.is_gone = true;
-    if (left.next < size()) nodes_[left.next].previous = candidate.left_node;
-    if (left.previous >= 0) Offer(left.previous);
-    Offer(candidate.left_node);
+  void Join(int32_t left) {
+    Node& node = nodes_[left];
+    Node& right = nodes_[node.next];
+    right.joined.reset();
+    node.part = node.joined->result;
+    node.next = right.next;
+    if (node.next < size()) nodes_[node.next].previous = left;
+    if (node.previous >= 0) Offer(node.previous);
+    Offer(left);
   }
 
   const Rule& rule_;
   std::vector<Node> nodes_;
-  std::priority_queue<Candidate> candidates_;
+  std::vector<uint64_t> candidates_;  // A heap: rank, then the left node.
 };
 
 }  // namespace strata

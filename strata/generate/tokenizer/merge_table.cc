@@ -35,8 +35,8 @@ absl::StatusOr<MergeTable> MergeTable::Create(const Vocabulary& vocabulary) {
     // Text never holds what the byte alphabet cannot spell.
     if (!left || !right) continue;
     const std::pair<Symbol, Symbol> pair = {symbol_of(*left), symbol_of(*right)};
-    table.merges_.try_emplace(
-        pair, Joined<Part, Rank>{static_cast<Rank>(rank), symbol_of(*left + *right)});
+    table.merges_.try_emplace(pair,
+                              Joined<Part>{static_cast<uint32_t>(rank), symbol_of(*left + *right)});
   }
   return table;
 }

@@ -22,14 +22,13 @@ namespace strata {
 class MergeTable {
  public:
   using Symbol = int32_t;
-  using Part = Symbol;   // As a Rule of MergeList.
-  using Rank = int32_t;  // The place in the list of merges.
+  using Part = Symbol;  // As a Rule of MergeList. A rank is a place in the list of merges.
 
   // tokenizer_tokens if a merge is not two spellings with a space between.
   static absl::StatusOr<MergeTable> Create(const Vocabulary& vocabulary);
 
   // Nothing if the two never merge.
-  std::optional<Joined<Part, Rank>> Find(Symbol left, Symbol right) const {
+  std::optional<Joined<Part>> Find(Symbol left, Symbol right) const {
     const auto merge = merges_.find({left, right});
     if (merge == merges_.end()) return std::nullopt;
     return merge->second;
@@ -41,7 +40,7 @@ class MergeTable {
   MergeTable() = default;
 
   std::vector<std::string> bytes_;
-  absl::flat_hash_map<std::pair<Symbol, Symbol>, Joined<Part, Rank>> merges_;
+  absl::flat_hash_map<std::pair<Symbol, Symbol>, Joined<Part>> merges_;
 };
 
 }  // namespace strata

@@ -14,6 +14,7 @@
 #include "glog/logging.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_value.h"
+#include "strata/core/gguf/metadata_reader.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/tokenizer/special_id_names.h"
 
@@ -22,28 +23,33 @@ namespace {
 
 class VocabularyReader {
  public:
-  explicit VocabularyReader(const GgufFile& file) : file_(file) { vocabulary_.file = file.path(); }
+  explicit VocabularyReader(const GgufFile& file) : file_(file), keys_(file, kPrefix) {
+    vocabulary_.file = file.path();
+  }
 
   absl::StatusOr<Vocabulary> Read() {
     RETURN_IF_ERROR(ReadModel());
     ASSIGN_OR_RETURN(vocabulary_.tokens, ReadStrings("tokens"));
     if (vocabulary_.model == Vocabulary::Model::kBytePairs) {
       ASSIGN_OR_RETURN(vocabulary_.merges, ReadStrings("merges"));
-      RETURN_IF_ERROR(ReadPreTokenizer());
+      ReadPreTokenizer();
     }
     RETURN_IF_ERROR(ReadTypes());
     RETURN_IF_ERROR(ReadScores());
     for (const SpecialIdName& special : kSpecialIdNames) {
       RETURN_IF_ERROR(ReadSpecialId(special));
     }
-    ASSIGN_OR_RETURN(vocabulary_.add_bos, ReadBool("add_bos_token"));
-    ASSIGN_OR_RETURN(vocabulary_.add_eos, ReadBool("add_eos_token"));
-    ASSIGN_OR_RETURN(vocabulary_.add_space_prefix, ReadBool("add_space_prefix"));
+    ReadFlag("add_bos_token", vocabulary_.add_bos);
+    ReadFlag("add_eos_token", vocabulary_.add_eos);
+    ReadFlag("add_space_prefix", vocabulary_.add_space_prefix);
+    RETURN_IF_ERROR(keys_.status());
     return std::move(vocabulary_);
   }
 
  private:
-  static std::string KeyOf(absl::string_view name) { return absl::StrCat("tokenizer.ggml.", name); }
+  static constexpr absl::string_view kPrefix = "tokenizer.ggml";
+
+  static std::string KeyOf(absl::string_view name) { return absl::StrCat(kPrefix, ".", name); }
 
   const GgufValue* Find(absl::string_view name) const { return file_.FindKey(KeyOf(name)); }
 
@@ -52,53 +58,34 @@ class VocabularyReader {
     return InputError(kind, file_.path(), absl::StrCat(KeyOf(name), " ", problem));
   }
 
-  absl::Status WrongType(absl::string_view name, GgufType found, absl::string_view wanted) const {
-    return Error("key_type", name,
-                 absl::StrCat("is of type ", NameOf(found), ", where ", wanted, " is needed"));
-  }
-
-  absl::StatusOr<std::optional<std::string>> ReadString(absl::string_view name) const {
-    const GgufValue* value = Find(name);
-    if (value == nullptr) return std::optional<std::string>();
-    const std::optional<absl::string_view> text = value->AsString();
-    if (!text) return WrongType(name, value->type(), "a string");
-    return std::optional<std::string>(*text);
-  }
-
-  absl::StatusOr<std::optional<bool>> ReadBool(absl::string_view name) const {
-    const GgufValue* value = Find(name);
-    if (value == nullptr) return std::optional<bool>();
-    const std::optional<bool> flag = value->AsBool();
-    if (!flag) return WrongType(name, value->type(), "a bool");
-    return flag;
+  void ReadFlag(absl::string_view name, std::optional<bool>& flag) {
+    if (keys_.Has(name)) keys_.Read(name, flag.emplace());
   }
 
   absl::Status ReadModel() {
-    ASSIGN_OR_RETURN(const std::optional<std::string> model, ReadString("model"));
-    if (!model) return Error("tokenizer_missing", "model", "is not there");
-    if (*model == "gpt2") {
+    if (!keys_.Has("model")) return Error("tokenizer_missing", "model", "is not there");
+    std::string model;
+    keys_.Read("model", model);
+    RETURN_IF_ERROR(keys_.status());
+    if (model == "gpt2") {
       vocabulary_.model = Vocabulary::Model::kBytePairs;
-    } else if (*model == "llama") {
+    } else if (model == "llama") {
       vocabulary_.model = Vocabulary::Model::kSentencePiece;
     } else {
       return Error(
           "tokenizer_model", "model",
-          absl::StrCat("is \"", absl::CHexEscape(*model),
+          absl::StrCat("is \"", absl::CHexEscape(model),
                        "\"; \"gpt2\" (byte pairs) and \"llama\" (SentencePiece) are known"));
     }
     return absl::OkStatus();
   }
 
-  absl::Status ReadPreTokenizer() {
-    ASSIGN_OR_RETURN(const std::optional<std::string> pre, ReadString("pre"));
-    if (pre) {
-      vocabulary_.pre = *pre;
-    } else {
-      LOG(WARNING) << file_.path()
-                   << ": tokenizer.ggml.pre is not there, so text is cut the default "
-                   << "way, which may not be the model's";
+  void ReadPreTokenizer() {
+    if (!keys_.Has("pre")) {
+      LOG(WARNING) << file_.path() << ": tokenizer.ggml.pre is not there, so text is cut in a "
+                   << "general way, which may not be the model's";
     }
-    return absl::OkStatus();
+    keys_.Read("pre", vocabulary_.pre);
   }
 
   // The array `name` with elements that `accepts` accepts; nothing if there is no such key.
@@ -163,7 +150,10 @@ class VocabularyReader {
     const std::string name = absl::StrCat(special.name, "_token_id");
     const GgufValue* value = Find(name);
     if (value == nullptr) return absl::OkStatus();
-    if (!IsInteger(value->type())) return WrongType(name, value->type(), "an integer");
+    if (!IsInteger(value->type())) {
+      return Error("key_type", name,
+                   absl::StrCat("is of type ", NameOf(value->type()), ", not an integer"));
+    }
     const std::optional<int64_t> id = value->AsInt();
     if (!id || *id < 0 || *id > std::numeric_limits<TokenId>::max()) {
       return Error("tokenizer_ids", name,
@@ -174,6 +164,7 @@ class VocabularyReader {
   }
 
   const GgufFile& file_;
+  MetadataReader keys_;
   Vocabulary vocabulary_;
 };
 

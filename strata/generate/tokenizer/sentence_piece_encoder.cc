@@ -1,6 +1,7 @@
 #include "strata/generate/tokenizer/sentence_piece_encoder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "absl/strings/match.h"
@@ -22,6 +23,17 @@ std::optional<char> ByteOfByteToken(absl::string_view text) {
   if (!absl::SimpleHexAtoi(text.substr(3, 2), &byte)) return std::nullopt;
   return static_cast<char>(byte);
 }
+
+namespace {
+
+// Smaller for higher scores: an IEEE float's bits order as integers once the sign is dealt with.
+uint32_t RankOf(float score) {
+  const uint32_t bits = std::bit_cast<uint32_t>(-score + 0.0F);  // No -0.
+  constexpr uint32_t kSign = 0x80000000;
+  return (bits & kSign) != 0 ? ~bits : bits | kSign;
+}
+
+}  // namespace
 
 SentencePieceEncoder::SentencePieceEncoder(const Vocabulary& vocabulary)
     : file_(vocabulary.file),
@@ -50,27 +62,26 @@ absl::Status SentencePieceEncoder::Encode(absl::string_view text, bool after_spe
   const bool needs_prefix = adds_space_prefix_ && after_special;
   const std::string spelled = absl::StrCat(needs_prefix ? kSentencePieceSpace : "",
                                            absl::StrReplaceAll(text, {{" ", kSentencePieceSpace}}));
-  std::vector<Span> characters;
+  std::vector<absl::string_view> parts;
   for (absl::string_view rest = spelled; !rest.empty();) {
     const size_t num_bytes = FirstUtf8Character(rest).num_bytes;
-    characters.push_back({rest.substr(0, num_bytes)});
+    parts.push_back(rest.substr(0, num_bytes));
     rest.remove_prefix(num_bytes);
   }
   const Scores scores = {*this};
-  for (const Span& part : MergeList<Scores>(characters, scores).MergeAll()) {
-    RETURN_IF_ERROR(AppendPart(part.text, ids));
-  }
+  MergeList<Scores>(scores).Merge(parts);
+  for (const absl::string_view part : parts) RETURN_IF_ERROR(AppendPart(part, ids));
   return absl::OkStatus();
 }
 
-std::optional<Joined<SentencePieceEncoder::Span, float>> SentencePieceEncoder::Scores::Find(
-    const Span& left, const Span& right) const {
-  const Span joined = {absl::string_view(left.text.data(), left.text.size() + right.text.size())};
-  if (joined.text.size() > encoder.longest_token_) return std::nullopt;
-  const auto token = encoder.token_of_text_.find(joined.text);
+std::optional<Joined<absl::string_view>> SentencePieceEncoder::Scores::Find(
+    const Part& left, const Part& right) const {
+  const Part joined(left.data(), left.size() + right.size());
+  if (joined.size() > encoder.longest_token_) return std::nullopt;
+  const auto token = encoder.token_of_text_.find(joined);
   if (token == encoder.token_of_text_.end()) return std::nullopt;
   const float score = encoder.scores_.empty() ? 0 : encoder.scores_[token->second];
-  return Joined<Span, float>{-score, joined};
+  return Joined<Part>{RankOf(score), joined};
 }
 
 absl::Status SentencePieceEncoder::AppendPart(absl::string_view text,

@@ -40,17 +40,9 @@ class SentencePieceEncoder : public PieceEncoder {
                       std::vector<TokenId>& ids) const override;
 
  private:
-  // Neighbouring bytes of the text under way.
-  struct Span {
-    absl::string_view text;
-    bool operator==(const Span& other) const {
-      return text.data() == other.text.data() && text.size() == other.text.size();
-    }
-  };
-  struct Scores {  // A Rule of MergeList.
-    using Part = Span;
-    using Rank = float;  // The negative score.
-    std::optional<Joined<Span, float>> Find(const Span& left, const Span& right) const;
+  struct Scores {  // A Rule of MergeList; parts are neighbouring bytes of the text under way.
+    using Part = absl::string_view;
+    std::optional<Joined<Part>> Find(const Part& left, const Part& right) const;
 
     const SentencePieceEncoder& encoder;
   };
