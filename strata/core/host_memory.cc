@@ -65,9 +65,11 @@ absl::StatusOr<HostBuffer> HostMemory::Allocate(const Request& request) {
     if (request.pageable_will_do) return AllocatePageable(all_bytes);
     return absl::ResourceExhaustedError("pinned memory is switched off");
   }
-  absl::Status refusal;
-  for (int64_t num_units = request.num_units;; num_units /= 2) {
-    num_units = std::max(num_units, request.min_units);
+  // No need to search for what the budget allows: it says so.
+  const int64_t affordable = budget_.available_bytes() / request.unit_bytes;
+  int64_t num_units = std::clamp(affordable, request.min_units, request.num_units);
+  absl::Status refusal = num_units < request.num_units ? OverBudget() : absl::OkStatus();
+  while (true) {
     absl::StatusOr<HostBuffer> pinned = Pin(num_units * request.unit_bytes);
     if (pinned.ok() && refusal.ok()) return pinned;
     if (pinned.ok()) {
@@ -78,12 +80,19 @@ absl::StatusOr<HostBuffer> HostMemory::Allocate(const Request& request) {
     }
     if (refusal.ok()) refusal = pinned.status();
     if (num_units == request.min_units) break;
+    num_units = std::max(num_units / 2, request.min_units);
   }
   if (!request.pageable_will_do) return refusal;
   LOG(WARNING) << absl::StrFormat(
       "%s: asked for %.1f MiB of pinned memory, got pageable memory, which is slower: %s",
       request.purpose, Mib(all_bytes), refusal.message());
   return AllocatePageable(all_bytes);
+}
+
+absl::Status HostMemory::OverBudget() const {
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "the pin budget of %.1f MiB (%s) has %.1f MiB left", Mib(budget_.limit_bytes()),
+      budget_.origin(), Mib(budget_.available_bytes())));
 }
 
 absl::StatusOr<HostBuffer> HostMemory::Pin(int64_t bytes) {

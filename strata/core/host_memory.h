@@ -86,6 +86,7 @@ class HostMemory {
   PinBudget& budget() const { return budget_; }
 
  private:
+  absl::Status OverBudget() const;
   absl::StatusOr<HostBuffer> Pin(int64_t bytes);
   absl::StatusOr<HostBuffer> PinWithinBudget(int64_t bytes);
   absl::StatusOr<HostBuffer> AllocatePageable(int64_t bytes) const;

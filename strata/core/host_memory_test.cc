@@ -119,7 +119,8 @@ TEST(HostMemoryTest, StaysWithinTheBudgetThatOthersShare) {
   HostMemory memory(device, budget);
   LogCapture log;
   const HostBuffer buffer = std::move(memory.Allocate(kThirtyTwo)).value();
-  EXPECT_EQ(buffer.size(), 8 * kUnit);
+  EXPECT_EQ(buffer.size(), 10 * kUnit);
+  EXPECT_EQ(budget.available_bytes(), 0);
   ASSERT_EQ(log.warnings().size(), 1u);
   EXPECT_THAT(log.warnings()[0], HasSubstr("the pin budget of 1.2 MiB (--pin_budget) has 0.6 MiB"));
 }
