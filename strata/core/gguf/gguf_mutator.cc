@@ -115,6 +115,7 @@ uint64_t GgufMutator::Edge(size_t i, uint64_t was) const {
                                      uint64_t{1} << 62,
                                      uint64_t{1} << 63,
                                      (uint64_t{1} << 63) - 1,
+                                     (uint64_t{1} << 63) - 32,
                                      ~uint64_t{0},
                                      ~uint64_t{0} - 31,
                                      size,

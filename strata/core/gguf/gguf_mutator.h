@@ -32,7 +32,7 @@ class GgufMutator {
   std::string Mutate(std::mt19937_64& random) const;
 
  private:
-  static constexpr size_t kNumEdges = 27;
+  static constexpr size_t kNumEdges = 28;
 
   struct Span {
     size_t begin = 0;
