@@ -12,18 +12,15 @@
 #include "strata/core/cli/runfiles.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
-#include "strata/generate/tokenizer/read_vocabulary.h"
-#include "strata/generate/tokenizer/tokenizer.h"
+#include "strata/generate/tokenizer/load_tokenizer.h"
 
 namespace strata {
 namespace {
 
-absl::Status LoadTokenizer(const std::string& path) {
+absl::Status Load(const std::string& path) {
   absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(path);
   if (!file.ok()) return file.status();
-  absl::StatusOr<Vocabulary> vocabulary = ReadVocabulary(**file);
-  if (!vocabulary.ok()) return vocabulary.status();
-  return Tokenizer::Create(*std::move(vocabulary)).status();
+  return LoadTokenizer(**file).status();
 }
 
 TEST(TokenizerCasesTest, JudgesEachFileAsListed) {
@@ -36,8 +33,7 @@ TEST(TokenizerCasesTest, JudgesEachFileAsListed) {
     if (entry["group"] != "tokenizer") continue;
     ++num_tried;
     const std::string name = entry["name"];
-    const absl::Status status =
-        LoadTokenizer(absl::StrCat(*folder, "/", entry["entry"].get<std::string>()));
+    const absl::Status status = Load(absl::StrCat(*folder, "/", entry["entry"].get<std::string>()));
     const std::string expected = entry["expect_model"];
     if (expected == "accept") {
       EXPECT_TRUE(status.ok()) << name << ": " << status;
