@@ -1,6 +1,7 @@
 #include "strata/generate/chat/chat_format.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,8 +15,9 @@
 #include "gtest/gtest.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
+#include "strata/core/gguf/gguf_writer.h"
+#include "strata/core/gguf/scratch_file.h"
 #include "strata/generate/chat/chat_template.h"
-#include "strata/generate/tokenizer/gguf_keys_writer.h"
 #include "strata/generate/tokenizer/load_tokenizer.h"
 #include "strata/generate/tokenizer/oracle_strings.h"
 
@@ -319,19 +321,21 @@ TEST_F(ChatTokensTest, ListsTheNamesWhenItKnowsNoFormat) {
   EXPECT_EQ(ExitCodeOf(unknown), ExitCode::kCommandLine);
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("chatml, llama3,"));
 
-  const auto kind_of = [&](const GgufKeysWriter& writer) {
-    const std::unique_ptr<GgufFile> file = *GgufFile::Open(writer.WriteFile("template.gguf"));
+  const auto kind_of = [&](const GgufWriter& writer) {
+    ScratchFile scratch;
+    scratch.Set(writer.Build());
+    const std::unique_ptr<GgufFile> file = *GgufFile::Open(scratch.path());
     const absl::Status status = ChatFormat::Choose(*file, *tokenizer_).status();
     EXPECT_THAT(std::string(status.message()), HasSubstr("chatml, llama3,"));
     return ErrorKind(status);
   };
-  GgufKeysWriter writer;
+  GgufWriter writer;
   EXPECT_EQ(kind_of(writer), "chat_template");
-  GgufKeysWriter number;
-  number.AddNumber("tokenizer.chat_template", GgufType::kU32, 1);
+  GgufWriter number;
+  number.Key("tokenizer.chat_template", uint32_t{1});
   EXPECT_EQ(kind_of(number), "key_type");
-  writer.AddText("tokenizer.chat_template",
-                 "{{ ''.__class__.__mro__[1].__subclasses__() }}{% for m in messages %}{{ m }}");
+  writer.Key("tokenizer.chat_template",
+             "{{ ''.__class__.__mro__[1].__subclasses__() }}{% for m in messages %}{{ m }}");
   EXPECT_EQ(kind_of(writer), "chat_template");
 }
 
