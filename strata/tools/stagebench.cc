@@ -47,7 +47,7 @@ DEFINE_bool(verify, false, "Read every slot back after each job and compare it w
 DEFINE_bool(json, false, "Print one JSON object instead of tables.");
 DEFINE_string(copy_bytes, "", "Bytes of a single copy. Default 1.5MiB.");
 DEFINE_int32(slots, 0, "Slots that the cache fill fills. Default 10000, 128 with --quick.");
-DEFINE_int32(readers, 0, "Most reader threads. Default 8.");
+DEFINE_int32(readers, 0, "Most reader threads. Default 12, 8 with --quick.");
 DEFINE_string(pin_budget, "",
               "Most bytes of host memory to pin. Default: what this machine allows.");
 DEFINE_string(stage_memory, "pinned", "pinned or pageable: the memory of stages.");

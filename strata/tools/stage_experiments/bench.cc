@@ -12,6 +12,7 @@ Effort Effort::Quick() {
   effort.probe_bytes = int64_t{64} << 20;
   effort.fill_slots = 128;
   effort.refill_slots = 32;
+  effort.num_readers = 8;
   return effort;
 }
 

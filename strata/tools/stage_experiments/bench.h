@@ -27,7 +27,7 @@ struct Effort {
   int refill_slots = 530;
   int swaps = 32;
   int num_stages = 32;
-  int num_readers = 8;
+  int num_readers = 12;
 
   // Everything within a few seconds.
   static Effort Quick();

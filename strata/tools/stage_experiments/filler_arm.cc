@@ -57,26 +57,28 @@ HostMemory::Options MemoryOptions(FillerArm::Way way, const Bench& bench) {
 
 }  // namespace
 
-FillerArm::FillerArm(absl::string_view name, const Bench& bench, const ExpertFiles& files,
-                     const HostMemory::Options& memory)
-    : name_(name), memory_(bench.device, bench.budget, memory), reader_(files) {}
+FillerArm::FillerArm(const Options& options, const Bench& bench, const ExpertFiles& files)
+    : name_(NameOf(options.way)),
+      memory_(bench.device, bench.budget, MemoryOptions(options.way, bench)),
+      reader_(files, options.path) {}
 
-absl::StatusOr<std::unique_ptr<FillerArm>> FillerArm::Create(Way way, int num_readers,
+absl::StatusOr<std::unique_ptr<FillerArm>> FillerArm::Create(const Options& options,
                                                              const Bench& bench,
                                                              const ExpertFiles& files) {
-  auto arm = absl::WrapUnique(new FillerArm(NameOf(way), bench, files, MemoryOptions(way, bench)));
+  auto arm = absl::WrapUnique(new FillerArm(options, bench, files));
   ASSIGN_OR_RETURN(arm->stages_, StagePool::Create({.stage_bytes = files.max_blob_bytes(),
                                                     .num_stages = bench.effort.num_stages},
                                                    arm->memory_));
-  if (way == Way::kDefault) {
+  if (options.way == Way::kDefault) {
     arm->registered_ = std::make_unique<RegisteredExperts>(files, bench.device, bench.budget);
     arm->registered_->Register(files.ids());
   }
   arm->source_ = std::make_unique<ExpertSource>(arm->reader_, arm->registered_.get(), nullptr);
-  ASSIGN_OR_RETURN(arm->filler_, CacheFiller::Create(FillerOptions(way, num_readers), bench.device,
-                                                     *arm->source_, *arm->stages_));
-  arm->checker_ =
-      std::make_unique<SlotChecker>(bench.device, *arm->source_, *arm->stages_, num_readers);
+  ASSIGN_OR_RETURN(arm->filler_,
+                   CacheFiller::Create(FillerOptions(options.way, options.num_readers),
+                                       bench.device, *arm->source_, *arm->stages_));
+  arm->checker_ = std::make_unique<SlotChecker>(bench.device, *arm->source_, *arm->stages_,
+                                                options.num_readers);
   return arm;
 }
 

@@ -30,8 +30,14 @@ class FillerArm {
     kDefault,       // From where the bytes are pinned already; through pinned stages what is not.
   };
 
+  struct Options {
+    Way way = Way::kDefault;
+    int num_readers = 8;
+    BlobReader::Path path = BlobReader::Path::kByResidency;
+  };
+
   // `files` outlives the arm. The default way registers as many experts as the budget allows.
-  static absl::StatusOr<std::unique_ptr<FillerArm>> Create(Way way, int num_readers,
+  static absl::StatusOr<std::unique_ptr<FillerArm>> Create(const Options& options,
                                                            const Bench& bench,
                                                            const ExpertFiles& files);
 
@@ -43,8 +49,7 @@ class FillerArm {
   std::string Describe() const;
 
  private:
-  FillerArm(absl::string_view name, const Bench& bench, const ExpertFiles& files,
-            const HostMemory::Options& memory);
+  FillerArm(const Options& options, const Bench& bench, const ExpertFiles& files);
 
   const std::string name_;
   HostMemory memory_;

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "strata/cache/blob_reader.h"
 #include "strata/cache/cache_filler.h"
 #include "strata/cache/expert_files.h"
 #include "strata/cache/fill_item.h"
@@ -174,6 +175,14 @@ class JobRunner {
   const JobOptions options_;
 };
 
+// 1, 2, 4 ... and the most.
+std::vector<int> ReaderCounts(int most) {
+  std::vector<int> counts;
+  for (int count = 1; count < most; count *= 2) counts.push_back(count);
+  counts.push_back(most);
+  return counts;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Measurement>> MeasureJobs(const Bench& bench,
@@ -181,8 +190,9 @@ absl::StatusOr<std::vector<Measurement>> MeasureJobs(const Bench& bench,
   const ExpertFiles files(bench.file, bench.layout);
   std::vector<std::unique_ptr<FillerArm>> arms;
   for (Way way : {Way::kReference, Way::kPinnedStages, Way::kDefault}) {
-    ASSIGN_OR_RETURN(std::unique_ptr<FillerArm> arm,
-                     FillerArm::Create(way, bench.effort.num_readers, bench, files));
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<FillerArm> arm,
+        FillerArm::Create({.way = way, .num_readers = bench.effort.num_readers}, bench, files));
     arms.push_back(std::move(arm));
   }
   ASSIGN_OR_RETURN(const Slots slots, Slots::Create(bench, files));
@@ -204,17 +214,21 @@ absl::StatusOr<std::vector<Measurement>> MeasureReaders(const Bench& bench) {
   const ExpertFiles files(bench.file, bench.layout);
   ASSIGN_OR_RETURN(const Slots slots, Slots::Create(bench, files));
   JobRunner runner(bench, files, slots, {});
+  const JobKind kind{"staged fill", std::min(slots.count(), bench.effort.queued_copies), 1};
   std::vector<Measurement> results;
-  for (int readers = 1; readers <= bench.effort.num_readers; readers *= 2) {
-    std::vector<std::unique_ptr<FillerArm>> arms;
-    ASSIGN_OR_RETURN(std::unique_ptr<FillerArm> arm,
-                     FillerArm::Create(Way::kPinnedStages, readers, bench, files));
-    arms.push_back(std::move(arm));
-    ASSIGN_OR_RETURN(
-        std::vector<Measurement> measured,
-        runner.Run({"staged fill", std::min(slots.count(), bench.effort.queued_copies), 1}, arms));
-    measured[0].arm = absl::StrCat(readers, readers == 1 ? " reader" : " readers");
-    results.push_back(std::move(measured[0]));
+  for (int readers : ReaderCounts(bench.effort.num_readers)) {
+    for (BlobReader::Path path : {BlobReader::Path::kMapping, BlobReader::Path::kRead}) {
+      std::vector<std::unique_ptr<FillerArm>> arms(1);
+      ASSIGN_OR_RETURN(
+          arms[0],
+          FillerArm::Create({.way = Way::kPinnedStages, .num_readers = readers, .path = path},
+                            bench, files));
+      ASSIGN_OR_RETURN(std::vector<Measurement> measured, runner.Run(kind, arms));
+      measured[0].arm = absl::StrCat(
+          readers, readers == 1 ? " reader, " : " readers, ",
+          path == BlobReader::Path::kMapping ? "from the mapping" : "by read requests");
+      results.push_back(std::move(measured[0]));
+    }
   }
   return results;
 }

@@ -20,7 +20,8 @@ struct JobOptions {
 // interleaved. kDataLoss when a slot holds a wrong byte.
 absl::StatusOr<std::vector<Measurement>> MeasureJobs(const Bench& bench, const JobOptions& options);
 
-// Filling the cache through pinned stages with 1, 2, 4 ... readers.
+// Filling slots through pinned stages with 1, 2, 4 ... readers, who take the bytes of the page
+// cache from the mapping or by read requests.
 absl::StatusOr<std::vector<Measurement>> MeasureReaders(const Bench& bench);
 
 }  // namespace strata::stagebench

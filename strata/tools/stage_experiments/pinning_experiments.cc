@@ -92,6 +92,8 @@ absl::StatusOr<std::vector<Measurement>> MeasurePinning(const Bench& bench) {
       {"registered slab, 4 KiB pages", bytes,
        [&] { return PinSlab(bench, {.huge_pages = false}); }},
       {"registered slab, huge pages", bytes, [&] { return PinSlab(bench, {}); }},
+      {"registered slab, huge pages, 8 threads", bytes,
+       [&] { return PinSlab(bench, {.num_touching_threads = 8}); }},
       {"registered mapping", static_cast<int64_t>(window.size()),
        [&] { return PinMapping(bench, window); }},
   };
