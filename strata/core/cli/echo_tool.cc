@@ -1,0 +1,42 @@
+// The smallest tool there is, for the test of ToolMain: prints its arguments, or fails as it is
+// told.
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gflags/gflags.h"
+#include "strata/core/cli/flag_validators.h"
+#include "strata/core/cli/tool_main.h"
+#include "strata/core/error.h"
+
+DEFINE_bool(json, false, "Print a refused input as JSON.");
+DEFINE_string(fail, "", "input, usage, machine, internal or memory.");
+DEFINE_int32(copies, 1, "How often to print.");
+DEFINE_string(budget, "", "A size.");
+
+DEFINE_validator(copies, &strata::IsPositive);
+DEFINE_validator(budget, &strata::IsByteSize);
+
+namespace {
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  if (FLAGS_fail == "input") return strata::InputError("bad_magic", "a.gguf", "not \xff GGUF");
+  if (FLAGS_fail == "usage") return strata::UsageError("name a file");
+  if (FLAGS_fail == "machine") return strata::MachineError("no GPU");
+  if (FLAGS_fail == "internal") return absl::InternalError("a bug");
+  if (FLAGS_fail == "memory") throw std::bad_alloc();
+  for (int i = 0; i < FLAGS_copies; ++i) {
+    for (const std::string& argument : arguments) std::cout << argument << "\n";
+  }
+  std::cout << std::filesystem::current_path().string() << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return strata::ToolMain({.usage = "echo_tool WORD...", .json = &FLAGS_json}, Run, argc, argv);
+}

@@ -1,0 +1,18 @@
+// Validators for the flags of mains: DEFINE_int32(threads, ...); DEFINE_validator(threads,
+// &strata::IsPositive); A value that one refuses ends the process with a message and exit code 1.
+#ifndef STRATA_CORE_CLI_FLAG_VALIDATORS_H_
+#define STRATA_CORE_CLI_FLAG_VALIDATORS_H_
+
+#include <cstdint>
+#include <string>
+
+namespace strata {
+
+bool IsPositive(const char* flag, int32_t value);
+bool IsNotNegative(const char* flag, int32_t value);
+// Empty, or what ParseByteSize takes.
+bool IsByteSize(const char* flag, const std::string& value);
+
+}  // namespace strata
+
+#endif  // STRATA_CORE_CLI_FLAG_VALIDATORS_H_
