@@ -11,9 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/cache/copy_queue.h"
@@ -23,19 +21,13 @@
 #include "strata/core/checksum.h"
 #include "strata/core/device.h"
 #include "strata/core/mutex.h"
+#include "strata/core/status_copy.h"
 #include "strata/core/status_macros.h"
 
 namespace strata {
 namespace {
 
 constexpr std::chrono::milliseconds kProgressInterval(100);
-
-absl::Status WithPrefix(absl::string_view prefix, const absl::Status& status) {
-  absl::Status named(status.code(), absl::StrCat(prefix, ": ", status.message()));
-  status.ForEachPayload(
-      [&](absl::string_view url, const absl::Cord& payload) { named.SetPayload(url, payload); });
-  return named;
-}
 
 }  // namespace
 
@@ -207,7 +199,7 @@ void CacheFiller::MarkDone(int item, HostForm form) {
 
 void CacheFiller::Fail(const absl::Status& failure) {
   MutexLock lock(&mutex_);
-  if (failure_.ok()) failure_ = failure;
+  if (failure_.ok()) failure_ = DeepCopy(failure);
   failed_ = true;
 }
 
