@@ -146,9 +146,10 @@ absl::StatusOr<HostRegistration> HostDevice::RegisterReadOnly(absl::Span<const s
 absl::StatusOr<HostRegistration> HostDevice::RegisterAs(absl::Span<const std::byte> memory,
                                                         HostPins::Access access) {
   RETURN_IF_ERROR(Enter(Call::kRegister, memory.size()));
-  if (const absl::Status pinned = pins_.Pin(memory, access); !pinned.ok()) {
-    return Refuse("register", memory.size(), pinned);
-  }
+  absl::Status pinned;
+  if (access == HostPins::Access::kSharedReadOnly) pinned = options_.read_only_refusal;
+  if (pinned.ok()) pinned = pins_.Pin(memory, access);
+  if (!pinned.ok()) return Refuse("register", memory.size(), pinned);
   void* const handle = const_cast<std::byte*>(memory.data());
   return HostRegistration(DeviceLoan(*this, DeviceLoan::Kind::kRegistration, handle), memory);
 }
