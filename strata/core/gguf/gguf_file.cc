@@ -1,0 +1,127 @@
+#include "strata/core/gguf/gguf_file.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "glog/logging.h"
+#include "strata/core/error.h"
+#include "strata/core/gguf/gguf_shard.h"
+#include "strata/core/gguf/gguf_split.h"
+#include "strata/core/gguf/gguf_tensor.h"
+#include "strata/core/status_macros.h"
+#include "strata/core/utf8.h"
+
+namespace strata {
+namespace {
+
+// Is there a file of that name, whatever it holds? A link to nothing is none.
+bool Exists(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+// A shard beside the one that was named, which is `named_path`.
+absl::StatusOr<std::unique_ptr<GgufShard>> OpenSibling(const SplitName& name,
+                                                       const std::string& named_path) {
+  const std::string path = ShardPath(name, name.number);
+  if (Exists(path)) return GgufShard::Open(path);
+  if (name.number == 1) {
+    return InputError("split_not_first", named_path,
+                      absl::StrCat("the first shard, ", path, ", is not there"));
+  }
+  return InputError("split_missing", path,
+                    absl::StrCat("shard ", name.number, " of ", name.count, " is not there"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Open(const std::string& path) {
+  std::unique_ptr<GgufFile> file(new GgufFile(path));
+  RETURN_IF_ERROR(file->OpenShards());
+  RETURN_IF_ERROR(file->IndexTensors());
+  if (file->is_split_) RETURN_IF_ERROR(file->CheckTensorTotals());
+  return file;
+}
+
+absl::Status GgufFile::OpenShards() {
+  ASSIGN_OR_RETURN(std::unique_ptr<GgufShard> named, GgufShard::Open(path_));
+  is_split_ = IsSplit(named->header());
+  const absl::StatusOr<SplitName> named_as = IdentifyShard(named->header(), path_);
+  if (!named_as.ok()) return WithFile(named_as.status(), path_);
+  SplitName name = *named_as;
+  for (name.number = 1; name.number <= name.count; ++name.number) {
+    if (name.number == named_as->number) {
+      shards_.push_back(std::move(named));
+    } else {
+      ASSIGN_OR_RETURN(std::unique_ptr<GgufShard> sibling, OpenSibling(name, path_));
+      shards_.push_back(std::move(sibling));
+    }
+    if (!is_split_) continue;
+    const absl::Status status = CheckShard(shards_.back()->header(), name, shards_[0]->header());
+    if (!status.ok()) return WithFile(status, shards_.back()->path());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GgufFile::IndexTensors() {
+  std::vector<size_t> first_of_shard;
+  for (const std::unique_ptr<GgufShard>& shard : shards_) {
+    std::vector<GgufTensor> tensors = shard->header_->TakeTensors();
+    for (GgufTensor& tensor : tensors) tensor.shard = static_cast<int>(first_of_shard.size());
+    first_of_shard.push_back(tensors_.size());
+    if (tensors_.empty()) {
+      tensors_ = std::move(tensors);
+    } else {
+      tensors_.insert(tensors_.end(), tensors.begin(), tensors.end());
+    }
+  }
+  first_of_shard.push_back(tensors_.size());
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    shards_[i]->tensors_ =
+        tensors().subspan(first_of_shard[i], first_of_shard[i + 1] - first_of_shard[i]);
+  }
+  tensors_by_name_.Reserve(tensors_.size());
+  for (const GgufTensor& tensor : tensors_) {
+    if (tensors_by_name_.Insert(tensor)) continue;
+    const GgufTensor& other = *FindTensor(tensor.name);
+    return InputError("duplicate_tensor", shards_[static_cast<size_t>(tensor.shard)]->path(),
+                      absl::StrCat("tensor '", Printable(tensor.name, 80), "' is there twice, in ",
+                                   "shards ", other.shard + 1, " and ", tensor.shard + 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GgufFile::CheckTensorTotals() const {
+  for (const std::unique_ptr<GgufShard>& shard : shards_) {
+    const absl::Status status =
+        CheckTensorTotal(shard->header(), static_cast<int64_t>(tensors_.size()));
+    if (!status.ok()) return WithFile(status, shard->path());
+  }
+  return absl::OkStatus();
+}
+
+absl::Span<const std::byte> GgufFile::Data(const GgufTensor& tensor) const {
+  CHECK(tensor.shard >= 0 && static_cast<size_t>(tensor.shard) < shards_.size());
+  return shards_[static_cast<size_t>(tensor.shard)]->mapping().bytes().subspan(
+      static_cast<size_t>(tensor.file_offset), static_cast<size_t>(tensor.bytes));
+}
+
+absl::Status GgufFile::CheckUnchanged() const {
+  for (const std::unique_ptr<GgufShard>& shard : shards_) {
+    RETURN_IF_ERROR(shard->mapping().CheckUnchanged());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace strata
