@@ -1,0 +1,21 @@
+// A CUDA card behind the Device interface, over the statically linked runtime.
+//
+// The header and Create exist in every build; without a toolkit at build time, or without a driver
+// or card at run time, Create is a kUnavailable error that says which.
+#ifndef STRATA_CORE_CUDA_DEVICE_H_
+#define STRATA_CORE_CUDA_DEVICE_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "strata/core/device.h"
+
+namespace strata {
+
+// The card with this number, as the driver counts them. Its stream handles are cudaStream_t, its
+// event handles cudaEvent_t.
+absl::StatusOr<std::unique_ptr<Device>> CreateCudaDevice(int ordinal = 0);
+
+}  // namespace strata
+
+#endif  // STRATA_CORE_CUDA_DEVICE_H_

@@ -1,0 +1,45 @@
+// A block of quantized weights before any rounding: integers under one or two scales.
+//
+//     weight i = scale * weights[i] + min_scale * mins[i / n]     n = weights per min
+//
+// Decoding and dot products of all quantized types are made from this form: each type only says how
+// its bytes unpack into it. Sub-block scales are multiplied into the integers (exact, at most 14
+// bits) and their powers of two into `scale` (exact too). With activations a, the exact integers
+// of a dot product are I = sum weights[i] * a[i] and M = sum mins[j] * sums[j].
+//
+// The layouts of the bytes are facts of the file format (ggml, see NOTICE).
+#ifndef STRATA_GENERATE_KERNELS_BLOCKS_INTEGER_BLOCK_H_
+#define STRATA_GENERATE_KERNELS_BLOCKS_INTEGER_BLOCK_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "strata/core/block_type.h"
+#include "strata/generate/kernels/activation.h"
+
+namespace strata {
+
+struct IntegerBlock {
+  float scale;
+  float min_scale;  // As mins: only when the format has_mins.
+  int16_t weights[256];
+  int16_t mins[16];  // One for each stored sum of the activations the block meets.
+};
+
+// How a type unpacks. A block of the file holds block_weights / integer_weights integer blocks.
+struct IntegerFormat {
+  BlockType type;
+  // The activations its dot product reads; none for types that only hold activations themselves.
+  std::optional<ActivationForm> activation;
+  int integer_weights;  // Weights of one integer block: 16, 32 or 256.
+  bool has_mins;
+  // `part` is the integer block within the block of the file.
+  void (*unpack)(const uint8_t* block, int part, IntegerBlock& out);
+};
+
+// Null for types that hold plain numbers (F32, F16, BF16, F64, I8 to I64).
+const IntegerFormat* FindIntegerFormat(BlockType type);
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_KERNELS_BLOCKS_INTEGER_BLOCK_H_

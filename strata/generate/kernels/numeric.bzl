@@ -1,0 +1,10 @@
+"""Compiler options of every target whose results must have the same bits everywhere."""
+
+# Repeats .bazelrc: whatever includes numerics.h must never fuse a multiply and an add.
+NUMERIC = ["-ffp-contract=off"]
+
+# GCC 12 vectorizes most loops only at -O3: three times the speed for dot products.
+VECTORIZED = NUMERIC + select({
+    "//strata/generate/kernels:optimized": ["-O3"],
+    "//conditions:default": [],
+})

@@ -1,0 +1,152 @@
+#include "strata/generate/kernels/router.h"
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "gtest/gtest.h"
+#include "strata/core/block_type.h"
+#include "strata/generate/kernels/accumulators.h"
+#include "strata/generate/kernels/blocks/decode.h"
+#include "strata/generate/kernels/blocks/random_weights.h"
+#include "strata/generate/kernels/mat_mul.h"
+#include "strata/generate/kernels/numerics.h"
+
+namespace strata {
+namespace {
+
+std::vector<int> ExpertsOf(const std::vector<ExpertChoice>& choices) {
+  std::vector<int> experts;
+  for (const ExpertChoice& choice : choices) experts.push_back(choice.expert);
+  return experts;
+}
+
+const std::vector<float> kLogits = {0.5f, 2.0f, -1.0f, 1.0f};
+
+TEST(RouterTest, WeighsBySoftmaxOverAll) {
+  const Router router({.gating = Gating::kSoftmax, .num_experts = 4, .num_chosen = 2});
+  const std::vector<ExpertChoice> chosen = router.Choose(kLogits);
+  EXPECT_EQ(ExpertsOf(chosen), (std::vector<int>{1, 3}));
+  const double sum = std::exp(0.5) + std::exp(2.0) + std::exp(-1.0) + std::exp(1.0);
+  EXPECT_NEAR(chosen[0].weight, std::exp(2.0) / sum, 1e-7);
+  EXPECT_NEAR(chosen[1].weight, std::exp(1.0) / sum, 1e-7);
+}
+
+TEST(RouterTest, NormalizesOverTheChosenThenScales) {
+  const Router router({.gating = Gating::kSigmoid,
+                       .num_experts = 4,
+                       .num_chosen = 2,
+                       .normalize = true,
+                       .scale = 2.5f});
+  const std::vector<ExpertChoice> chosen = router.Choose(kLogits);
+  const float a = f32::Sigmoid(2.0f);
+  const float b = f32::Sigmoid(1.0f);
+  EXPECT_EQ(chosen[0].weight, a / (a + b) * 2.5f);
+  EXPECT_EQ(chosen[1].weight, b / (a + b) * 2.5f);
+}
+
+TEST(RouterTest, AddsWeightsInTheOrderOfRank) {
+  const Router router(
+      {.gating = Gating::kSigmoid, .num_experts = 3, .num_chosen = 3, .normalize = true});
+  const std::vector<float> logits = {-17.5f, 3.0f, -17.4f};
+  const float best = f32::Sigmoid(3.0f);
+  // Each of the small ones is lost beside the best; together they would not be.
+  const float sum = best + f32::Sigmoid(-17.4f) + f32::Sigmoid(-17.5f);
+  ASSERT_NE(sum, f32::Sigmoid(-17.5f) + f32::Sigmoid(-17.4f) + best);
+  EXPECT_EQ(router.Choose(logits)[0].weight, best / sum);
+}
+
+TEST(RouterTest, DoesNotDivideByLessThanTheSmallestNormalHalf) {
+  const Router router(
+      {.gating = Gating::kSigmoid, .num_experts = 2, .num_chosen = 1, .normalize = true});
+  const std::vector<float> logits = {-20.0f, -21.0f};
+  EXPECT_EQ(router.Choose(logits)[0].weight, f32::Sigmoid(-20.0f) / 0x1p-14f);
+}
+
+TEST(RouterTest, TakesAScaleOfZeroForNone) {
+  const Router router(
+      {.gating = Gating::kSigmoid, .num_experts = 4, .num_chosen = 1, .scale = 0.0f});
+  EXPECT_EQ(router.Choose(kLogits)[0].weight, f32::Sigmoid(2.0f));
+}
+
+TEST(RouterTest, TakesTheSoftmaxOverTheChosenLogits) {
+  const Router router({.gating = Gating::kSoftmaxOfChosen, .num_experts = 4, .num_chosen = 3});
+  const std::vector<ExpertChoice> chosen = router.Choose(kLogits);
+  EXPECT_EQ(ExpertsOf(chosen), (std::vector<int>{1, 3, 0}));
+  const float sum = 1.0f + f32::Exp(-1.0f) + f32::Exp(-1.5f);
+  EXPECT_EQ(chosen[0].weight, 1.0f / sum);
+  EXPECT_EQ(chosen[1].weight, f32::Exp(-1.0f) / sum);
+  EXPECT_EQ(chosen[2].weight, f32::Exp(-1.5f) / sum);
+}
+
+TEST(RouterTest, KnowsTheRootOfSoftplus) {
+  const Router router({.gating = Gating::kSqrtSoftplus, .num_experts = 4, .num_chosen = 4});
+  const std::vector<ExpertChoice> chosen = router.Choose(kLogits);
+  EXPECT_EQ(ExpertsOf(chosen), (std::vector<int>{1, 3, 0, 2}));
+  EXPECT_NEAR(chosen[0].weight, std::sqrt(std::log1p(std::exp(2.0))), 1e-6);
+  EXPECT_NEAR(chosen[3].weight, std::sqrt(std::log1p(std::exp(-1.0))), 1e-6);
+}
+
+TEST(RouterTest, GivesEqualScoresToTheLowerIndex) {
+  const std::vector<float> logits = {1.0f, 2.0f, 1.0f, 2.0f, 2.0f, 1.0f};
+  const Router router({.gating = Gating::kSigmoid, .num_experts = 6, .num_chosen = 4});
+  EXPECT_EQ(ExpertsOf(router.Choose(logits)), (std::vector<int>{1, 3, 4, 0}));
+}
+
+TEST(RouterTest, LetsTheBiasChooseButNotWeigh) {
+  const Router router({.gating = Gating::kSigmoid,
+                       .num_experts = 4,
+                       .num_chosen = 2,
+                       .selection_bias = {0.0f, 0.0f, 3.0f, 0.0f}});
+  const std::vector<ExpertChoice> chosen = router.Choose(kLogits);
+  EXPECT_EQ(ExpertsOf(chosen), (std::vector<int>{2, 1}));
+  EXPECT_EQ(chosen[0].weight, f32::Sigmoid(-1.0f));
+}
+
+TEST(RouterTest, ChoosesWithinTheGroupsWhoseTwoBestAreGreatest) {
+  // Two best of each group: 5 + 0, 3 + 3, 4 + 1.
+  const std::vector<float> logits = {5.0f, 0.0f, -9.0f, 3.0f, 3.0f, 2.9f, 4.0f, 1.0f, 0.5f};
+  RouterOptions options = {
+      .gating = Gating::kSoftmaxOfChosen, .num_experts = 9, .num_chosen = 3, .num_groups = 3};
+  EXPECT_EQ(ExpertsOf(Router(options).Choose(logits)), (std::vector<int>{3, 4, 5}));
+  options.num_groups_used = 2;  // The other two are equal: the first of them.
+  EXPECT_EQ(ExpertsOf(Router(options).Choose(logits)), (std::vector<int>{0, 3, 4}));
+  options.selection_bias = {0, 0, 0, 0, 0, 0, 1.0f, 0, 0};
+  EXPECT_EQ(ExpertsOf(Router(options).Choose(logits)), (std::vector<int>{6, 3, 4}));
+}
+
+TEST(RouterTest, ComputesLogitsInTheF32OrderForAnyStoredType) {
+  std::mt19937 random(3);
+  const std::vector<float> x = RandomActivations(512, random);
+  for (BlockType type : {BlockType::kF32, BlockType::kF16, BlockType::kQ8_0, BlockType::kQ4_K}) {
+    const std::vector<std::byte> weights = RandomWeights(type, 4 * 512, random);
+    const WeightMatrix router = {type, 4, 512, weights.data()};
+    std::vector<float> logits(4);
+    ASSERT_TRUE(RouterLogits(router, x, absl::MakeSpan(logits)));
+    for (int e = 0; e < 4; ++e) {
+      std::vector<float> row(512);
+      DecodeRow(type, router.row(e), absl::MakeSpan(row));
+      EXPECT_EQ(logits[e], f32::Dot(row.data(), x.data(), 512)) << InfoOf(type).name;
+    }
+  }
+}
+
+TEST(RouterTest, ReportsLogitsThatAreNotFinite) {
+  std::vector<float> weights(2 * 8, 1.0f);
+  const WeightMatrix router = {BlockType::kF32, 2, 8,
+                               reinterpret_cast<const std::byte*>(weights.data())};
+  std::vector<float> x(8, 1.0f);
+  std::vector<float> logits(2);
+  EXPECT_TRUE(RouterLogits(router, x, absl::MakeSpan(logits)));
+  weights[3] = std::numeric_limits<float>::infinity();
+  EXPECT_FALSE(RouterLogits(router, x, absl::MakeSpan(logits)));
+  weights[3] = 1.0f;
+  x[5] = std::nanf("");
+  EXPECT_FALSE(RouterLogits(router, x, absl::MakeSpan(logits)));
+}
+
+}  // namespace
+}  // namespace strata

@@ -1,0 +1,107 @@
+// Shows what is in a GGUF model.
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "gflags/gflags.h"
+#include "strata/core/cli/json_output.h"
+#include "strata/core/cli/progress.h"
+#include "strata/core/cli/tool_main.h"
+#include "strata/core/error.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/core/gguf/gguf_json.h"
+#include "strata/core/sha256.h"
+#include "strata/core/status_macros.h"
+#include "strata/tools/gguf_listing.h"
+#include "strata/tools/model_screen.h"
+#include "strata/tools/model_view.h"
+
+DEFINE_bool(json, false,
+            "Print one JSON object: every key and tensor, the expert layout, parameter counts.");
+DEFINE_bool(tensors, false, "List all tensors.");
+DEFINE_bool(metadata, false, "List all metadata keys; long values are cut, with their length.");
+DEFINE_bool(sha256, false, "Add the SHA-256 of each tensor's bytes; lists the tensors.");
+DEFINE_bool(strict, false,
+            "A sound file that holds no model that could be run is an error (exit code 2).");
+
+namespace strata {
+namespace {
+
+// Hashes in pieces, which keeps the progress alive.
+TensorHashes HashTensors(const GgufFile& file) {
+  int64_t bytes = 0;
+  for (const GgufTensor& tensor : file.tensors()) bytes += tensor.bytes;
+  Progress progress({.label = "hashing tensors", .total = bytes, .unit = Progress::Unit::kBytes});
+  TensorHashes hashes;
+  for (const GgufTensor& tensor : file.tensors()) {
+    Sha256 hash;
+    constexpr size_t kPiece = 8 << 20;
+    for (absl::Span<const std::byte> rest = file.Data(tensor); !rest.empty();) {
+      const absl::Span<const std::byte> piece = rest.subspan(0, kPiece);
+      hash.Update(piece);
+      progress.Add(static_cast<int64_t>(piece.size()));
+      rest.remove_prefix(piece.size());
+    }
+    hashes[tensor.name] = hash.HexDigest();
+  }
+  return hashes;
+}
+
+Json InspectionJson(const GgufFile& file, const absl::StatusOr<ModelView>& view,
+                    const TensorHashes& hashes) {
+  GgufJsonOptions options;
+  if (!hashes.empty()) {
+    options.sha256 = [&](const GgufTensor& tensor) { return hashes.at(tensor.name); };
+  }
+  Json json = FileJson(file, options);
+  json["moe"] = nullptr;
+  if (view.ok()) {
+    json["moe"] = MoeJson(view->layout);
+    json["params"] = {{"total", view->parameters.total},
+                      {"active", view->parameters.active},
+                      {"nextn", view->parameters.nextn}};
+  } else {
+    json["model_error"] = {{"kind", ErrorKind(view.status())},
+                           {"message", view.status().message()}};
+  }
+  return json;
+}
+
+void PrintText(const GgufFile& file, const absl::StatusOr<ModelView>& view,
+               const TensorHashes& hashes) {
+  std::cout << ModelScreen(file, view);
+  if (FLAGS_metadata) std::cout << "\n" << MetadataText(file);
+  if (FLAGS_tensors || FLAGS_sha256) std::cout << "\n" << TensorsText(file, hashes);
+}
+
+absl::Status Run(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 1) return UsageError("name one GGUF file; --help lists the flags");
+  ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(arguments[0]));
+  const absl::StatusOr<ModelView> view = ViewModel(*file);
+  if (FLAGS_strict && !view.ok()) return WithFile(view.status(), arguments[0]);
+  const TensorHashes hashes = FLAGS_sha256 ? HashTensors(*file) : TensorHashes();
+  RETURN_IF_ERROR(file->CheckUnchanged());
+  if (FLAGS_json) {
+    PrintJson(InspectionJson(*file, view, hashes));
+  } else {
+    PrintText(*file, view, hashes);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace strata
+
+int main(int argc, char** argv) {
+  return strata::ToolMain(
+      {.usage = "gguf_inspect FILE [flags]\n"
+                "Shows what a GGUF model is: its size, experts, quantization and tokenizer. Of a\n"
+                "split model any shard may be named.",
+       .json = &FLAGS_json},
+      strata::Run, argc, argv);
+}

@@ -1,0 +1,184 @@
+// gguf_inspect as a program, over every file of testdata/cases (strata/core/gguf/gguf_cases_test.cc
+// describes cases.json): exit code, kind, facts, and what it may use of time and memory.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "strata/core/cli/run_program.h"
+#include "strata/core/cli/runfiles.h"
+#include "strata/core/utf8.h"
+
+namespace strata {
+namespace {
+
+namespace fs = std::filesystem;
+using ::nlohmann::json;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMemoryIsOurs = false;  // A sanitizer's own memory says nothing.
+#else
+constexpr bool kMemoryIsOurs = true;
+#endif
+
+std::string Tiny() { return Runfile("testdata/strata-tiny-q4_k_m.gguf").value(); }
+
+ProgramResult Inspect(std::vector<std::string> arguments, const ProgramOptions& options = {}) {
+  arguments.insert(arguments.begin(), Runfile("strata/tools/gguf_inspect").value());
+  return RunProgram(arguments, options);
+}
+
+json LoadCases(const std::string& folder) {
+  std::ifstream stream(absl::StrCat(folder, "/cases.json"));
+  return json::parse(stream)["cases"];
+}
+
+// The case whose second shard is a link to nothing is put together anew: Bazel keeps no such link.
+std::string EntryPath(const std::string& folder, const json& test_case) {
+  const std::string entry = test_case["entry"];
+  if (test_case["name"] != "shard_link_to_nothing") return absl::StrCat(folder, "/", entry);
+  const fs::path copy = fs::path(testing::TempDir()) / "gguf_inspect_test_link";
+  fs::remove_all(copy);
+  fs::create_directories(copy);
+  fs::copy(absl::StrCat(folder, "/", entry), copy / "m-00001-of-00002.gguf");
+  fs::create_symlink("blobs/gone", copy / "m-00002-of-00002.gguf");
+  return copy / "m-00001-of-00002.gguf";
+}
+
+std::vector<std::string> Kinds(const json& kinds) {
+  return kinds.is_array() ? kinds.get<std::vector<std::string>>()
+                          : std::vector<std::string>{kinds.get<std::string>()};
+}
+
+void ExpectRefusal(const ProgramResult& result, const json& test_case) {
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  const json error = json::parse(result.out, nullptr, /*allow_exceptions=*/false)["error"];
+  EXPECT_THAT(Kinds(test_case["reject_kind"]), testing::Contains(error["kind"].get<std::string>()));
+  EXPECT_NE(error["message"], "");
+  EXPECT_NE(error["file"], "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+}
+
+// What the model's part of the output must be: a broken model has no "moe" and says why.
+void ExpectModel(const json& ours, const json& test_case) {
+  if (test_case["expect_model"] == "accept") {
+    EXPECT_FALSE(ours.contains("model_error")) << ours["model_error"];
+  }
+  if (test_case["expect_model"] == "reject") {
+    ASSERT_TRUE(ours.contains("model_error"));
+    EXPECT_THAT(Kinds(test_case["model_reject_kind"]),
+                testing::Contains(ours["model_error"]["kind"].get<std::string>()));
+    EXPECT_TRUE(ours["moe"].is_null());
+  }
+}
+
+void ExpectFacts(json ours, const json& test_case) {
+  if (!test_case.contains("facts") || test_case["facts"].is_null()) return;
+  for (const auto& [field, value] : test_case["facts"].items()) {
+    if (field == "note" || field == "tensor_values") continue;
+    json expected = value;
+    if (field == "moe") {
+      expected.erase("note");
+      ours["moe"].erase("blob_bytes");
+    }
+    EXPECT_TRUE(ours[field] == expected) << field << " is " << ours[field].dump().substr(0, 1000);
+  }
+}
+
+bool IsSafeForATerminal(const std::string& text) {
+  return IsUtf8(text) && std::all_of(text.begin(), text.end(),
+                                     [](char c) { return c == '\n' || !absl::ascii_iscntrl(c); });
+}
+
+TEST(GgufInspectTest, EveryCaseIsAnsweredRightWithinItsLimits) {
+  const std::string folder = Runfile("testdata/cases").value();
+  const json cases = LoadCases(folder);
+  for (const json& test_case : cases) {
+    SCOPED_TRACE(test_case["name"]);
+    const ProgramResult result = Inspect({"--json", "--sha256", EntryPath(folder, test_case)});
+    ASSERT_EQ(result.signal, 0) << result.err;
+    EXPECT_LE(result.seconds, test_case["limits"]["seconds"]);
+    if (kMemoryIsOurs) {
+      EXPECT_LE(result.peak_kib / 1024, test_case["limits"]["rss_mib"]);
+    }
+    if (test_case["expect"] == "reject" ||
+        (test_case["expect"] == "either" && result.exit_code != 0)) {
+      ExpectRefusal(result, test_case);
+      continue;
+    }
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const json ours = json::parse(result.out);
+    ExpectModel(ours, test_case);
+    ExpectFacts(ours, test_case);
+  }
+  std::cout << "cases tried: " << cases.size() << std::endl;
+  EXPECT_EQ(cases.size(), 122u);
+}
+
+TEST(GgufInspectTest, TextIsSafeForATerminalWhateverTheFile) {
+  const std::string folder = Runfile("testdata/cases").value();
+  for (const json& test_case : LoadCases(folder)) {
+    SCOPED_TRACE(test_case["name"]);
+    const ProgramResult result = Inspect({EntryPath(folder, test_case), "--metadata", "--tensors"});
+    EXPECT_THAT(result.exit_code, AnyOf(0, 2)) << result.err;
+    EXPECT_TRUE(IsSafeForATerminal(result.out));
+    EXPECT_TRUE(IsSafeForATerminal(result.err)) << result.err;
+    EXPECT_LT(result.out.size(), 8u << 20);
+  }
+}
+
+TEST(GgufInspectTest, StrictRefusesWhatIsNoModel) {
+  const std::string path =
+      absl::StrCat(Runfile("testdata/cases").value(), "/moe_used_above_count.gguf");
+  EXPECT_EQ(Inspect({path}).exit_code, 0);
+  const ProgramResult strict = Inspect({path, "--strict", "--json"});
+  EXPECT_EQ(strict.exit_code, 2);
+  EXPECT_EQ(json::parse(strict.out)["error"]["kind"], "moe_counts");
+  EXPECT_EQ(Inspect({Tiny(), "--strict"}).exit_code, 0);
+}
+
+TEST(GgufInspectTest, JsonHasBlobBytesAndParameters) {
+  const json inspection = json::parse(Inspect({Tiny(), "--json"}).out);
+  EXPECT_EQ(inspection["moe"]["blob_bytes"],
+            json({{"min", 110592}, {"max", 127488}, {"total", 7348224}}));
+  EXPECT_EQ(inspection["moe"]["layers"], json({0, 1, 2, 3}));
+  EXPECT_GT(inspection["params"]["total"], inspection["params"]["active"]);
+  EXPECT_FALSE(inspection.contains("model_error"));
+  EXPECT_FALSE(inspection["tensors"][0].contains("sha256"));
+}
+
+TEST(GgufInspectTest, RelativePathsAreTheUsers) {
+  const fs::path model = Tiny();
+  const ProgramResult result = Inspect(
+      {model.filename()},
+      {.environment = {absl::StrCat("BUILD_WORKING_DIRECTORY=", model.parent_path().string())}});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("strata-tiny"));
+}
+
+TEST(GgufInspectTest, WrongCommandLinesAndPathsAreSaidClearly) {
+  EXPECT_EQ(Inspect({}).exit_code, 1);
+  EXPECT_EQ(Inspect({Tiny(), Tiny()}).exit_code, 1);
+  EXPECT_EQ(Inspect({Tiny(), "--tensor"}).exit_code, 1);
+  for (const std::string& path : {std::string("/no/such/file.gguf"), std::string("/tmp"),
+                                  std::string("/dev/null"), std::string("")}) {
+    const ProgramResult result = Inspect({path, "--json"});
+    EXPECT_EQ(result.exit_code, 2) << path << result.err;
+    EXPECT_EQ(json::parse(result.out)["error"]["kind"], "io") << path;
+    EXPECT_EQ(json::parse(result.out)["error"]["file"], path);
+  }
+  EXPECT_THAT(Inspect({"--help"}).err, IsEmpty());
+}
+
+}  // namespace
+}  // namespace strata
