@@ -7,8 +7,8 @@
 #include "gtest/gtest.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/tokenizer/detokenizer.h"
+#include "strata/generate/tokenizer/load_tokenizer.h"
 #include "strata/generate/tokenizer/oracle_strings.h"
-#include "strata/generate/tokenizer/read_vocabulary.h"
 #include "strata/generate/tokenizer/tokenizer.h"
 
 namespace strata {
@@ -19,10 +19,7 @@ class TokenizerOracleTest : public testing::Test {
   void SetUp() override {
     absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(OracleVocabularyPath());
     ASSERT_TRUE(file.ok()) << file.status();
-    absl::StatusOr<Vocabulary> vocabulary = ReadVocabulary(**file);
-    ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
-    absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer =
-        Tokenizer::Create(*std::move(vocabulary));
+    absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = LoadTokenizer(**file);
     ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
     tokenizer_ = *std::move(tokenizer);
   }
