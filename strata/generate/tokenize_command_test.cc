@@ -10,7 +10,7 @@
 #include "nlohmann/json.hpp"
 #include "strata/core/cli/run_program.h"
 #include "strata/core/cli/runfiles.h"
-#include "strata/generate/tokenizer/gguf_keys_writer.h"
+#include "strata/core/gguf/gguf_writer.h"
 #include "strata/generate/tokenizer/oracle_strings.h"
 
 namespace strata {
@@ -74,12 +74,13 @@ TEST(TokenizeCommandTest, NamesWhatIsNoId) {
 }
 
 TEST(TokenizeCommandTest, NamesAnUnknownSplitter) {
-  GgufKeysWriter writer;
-  writer.AddText("tokenizer.ggml.model", "gpt2");
-  writer.AddText("tokenizer.ggml.pre", "nobodys");
-  writer.AddTexts("tokenizer.ggml.tokens", {"a"});
-  writer.AddTexts("tokenizer.ggml.merges", {});
-  const std::string path = writer.WriteFile("nobodys.gguf");
+  GgufWriter writer;
+  writer.Key("tokenizer.ggml.model", "gpt2");
+  writer.Key("tokenizer.ggml.pre", "nobodys");
+  writer.Key("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
+  writer.Key("tokenizer.ggml.merges", std::vector<std::string>{});
+  const std::string path = testing::TempDir() + "nobodys.gguf";
+  writer.WriteTo(path);
   const ProgramResult result = Generate({"--model=" + path, "--tokenize=-", "--json"}, "a");
   EXPECT_EQ(result.exit_code, 2);
   const nlohmann::json error = nlohmann::json::parse(result.out)["error"];

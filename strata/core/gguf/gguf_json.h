@@ -22,7 +22,7 @@ struct GgufJsonOptions {
   // Of an array, only so many items are listed; its count stays true.
   int64_t max_items = std::numeric_limits<int64_t>::max();
   // Gives a tensor's field "sha256"; called once for each tensor. Empty: no such field.
-  std::function<std::string(const GgufTensor&)> sha256;
+  std::function<std::string(const GgufTensor&)> sha256 = nullptr;
 };
 
 nlohmann::ordered_json ValueJson(GgufValue value, const GgufJsonOptions& options);

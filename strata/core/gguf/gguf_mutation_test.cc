@@ -4,9 +4,6 @@
 // STRATA_MUTATIONS sets the number of random inputs (default 100000), STRATA_MUTATION_SEED where
 // they begin (default 1). Input i of a seed is the same in every run.
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -16,40 +13,17 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "glog/logging.h"
 #include "gtest/gtest.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/gguf_invariants.h"
 #include "strata/core/gguf/gguf_mutator.h"
 #include "strata/core/gguf/gguf_sample_files.h"
+#include "strata/core/gguf/scratch_file.h"
 
 namespace strata {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A file in memory, without a name of its own, that is written anew for every input.
-class ScratchFile {
- public:
-  ScratchFile()
-      : fd_(memfd_create("mutated.gguf", MFD_CLOEXEC)), path_(absl::StrCat("/proc/self/fd/", fd_)) {
-    PCHECK(fd_ >= 0);
-  }
-  ~ScratchFile() { close(fd_); }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-
-  const std::string& path() const { return path_; }
-  void Set(const std::string& content) {
-    PCHECK(ftruncate(fd_, 0) == 0);
-    PCHECK(pwrite(fd_, content.data(), content.size(), 0) == static_cast<ssize_t>(content.size()));
-  }
-
- private:
-  const int fd_;
-  const std::string path_;
-};
 
 uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise) {
   const char* const text = std::getenv(name);

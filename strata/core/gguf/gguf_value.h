@@ -68,7 +68,8 @@ class GgufValue {
 };
 
 // Elements are read in order, since strings and nested arrays have no fixed size:
-//   for (GgufValue element : array) ...
+//   const GgufArray array = *value.AsArray();  // Named: the loop keeps no temporary alive.
+//   for (const GgufValue element : array) ...
 // Small; pass by value.
 class GgufArray {
  public:

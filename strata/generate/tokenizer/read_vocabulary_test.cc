@@ -12,7 +12,9 @@
 #include "gtest/gtest.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
-#include "strata/generate/tokenizer/gguf_keys_writer.h"
+#include "strata/core/gguf/gguf_value.h"
+#include "strata/core/gguf/gguf_writer.h"
+#include "strata/core/gguf/scratch_file.h"
 
 namespace strata {
 namespace {
@@ -20,29 +22,46 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-absl::StatusOr<Vocabulary> Read(const GgufKeysWriter& writer) {
-  absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(writer.WriteFile("vocab.gguf"));
+absl::StatusOr<Vocabulary> Read(const GgufWriter& writer) {
+  ScratchFile scratch;
+  scratch.Set(writer.Build());
+  absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(scratch.path());
   EXPECT_TRUE(file.ok()) << file.status();
   return ReadVocabulary(**file);
 }
 
-GgufKeysWriter BytePairKeys() {
-  GgufKeysWriter writer;
-  writer.AddText("tokenizer.ggml.model", "gpt2");
-  writer.AddTexts("tokenizer.ggml.tokens", {"a", "b", "ab"});
-  writer.AddTexts("tokenizer.ggml.merges", {"a b"});
+template <typename T>
+GgufBytes Value(T value) {
+  return GgufBytes().Number(value);
+}
+
+// `type` is that of T.
+template <typename T>
+GgufBytes Array(GgufType type, const std::vector<T>& values) {
+  GgufBytes bytes;
+  bytes.Type(type).Number(uint64_t{values.size()});
+  for (const T value : values) bytes.Number(value);
+  return bytes;
+}
+
+GgufWriter BytePairKeys() {
+  GgufWriter writer;
+  writer.Key("tokenizer.ggml.model", "gpt2");
+  writer.Key("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b", "ab"});
+  writer.Key("tokenizer.ggml.merges", std::vector<std::string>{"a b"});
   return writer;
 }
 
 TEST(ReadVocabularyTest, ReadsEveryKeyItKnows) {
-  GgufKeysWriter writer = BytePairKeys();
-  writer.AddText("tokenizer.ggml.pre", "qwen2");
-  writer.AddNumbers("tokenizer.ggml.token_type", GgufType::kI32, {1, 3, 4});
-  writer.AddFloats("tokenizer.ggml.scores", {0, -1.5, 2});
-  writer.AddNumber("tokenizer.ggml.eos_token_id", GgufType::kU32, 2);
-  writer.AddNumber("tokenizer.ggml.seperator_token_id", GgufType::kU16, 1);
-  writer.AddFlag("tokenizer.ggml.add_bos_token", false);
-  writer.AddFlag("tokenizer.ggml.add_space_prefix", true);
+  GgufWriter writer = BytePairKeys();
+  writer.Key("tokenizer.ggml.pre", "qwen2");
+  writer.Key("tokenizer.ggml.token_type", GgufType::kArray,
+             Array<int32_t>(GgufType::kI32, {1, 3, 4}));
+  writer.Key("tokenizer.ggml.scores", GgufType::kArray, Array<float>(GgufType::kF32, {0, -1.5, 2}));
+  writer.Key("tokenizer.ggml.eos_token_id", GgufType::kU32, Value<uint32_t>(2));
+  writer.Key("tokenizer.ggml.seperator_token_id", GgufType::kU16, Value<uint16_t>(1));
+  writer.Key("tokenizer.ggml.add_bos_token", false);
+  writer.Key("tokenizer.ggml.add_space_prefix", true);
   const absl::StatusOr<Vocabulary> vocabulary = Read(writer);
   ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
   EXPECT_EQ(vocabulary->model, Vocabulary::Model::kBytePairs);
@@ -67,19 +86,19 @@ TEST(ReadVocabularyTest, TakesADefaultSplitterWhereTheFileNamesNone) {
 }
 
 TEST(ReadVocabularyTest, SaysWhatIsMissing) {
-  GgufKeysWriter writer;
+  GgufWriter writer;
   EXPECT_EQ(ErrorKind(Read(writer).status()), "tokenizer_missing");
-  writer.AddText("tokenizer.ggml.model", "gpt2");
+  writer.Key("tokenizer.ggml.model", "gpt2");
   EXPECT_THAT(std::string(Read(writer).status().message()), HasSubstr("tokenizer.ggml.tokens"));
-  writer.AddTexts("tokenizer.ggml.tokens", {"a"});
+  writer.Key("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
   const absl::Status status = Read(writer).status();
   EXPECT_EQ(ErrorKind(status), "tokenizer_missing");
   EXPECT_THAT(std::string(status.message()), HasSubstr("tokenizer.ggml.merges"));
 }
 
 TEST(ReadVocabularyTest, NamesATokenizerOfAnotherKind) {
-  GgufKeysWriter writer;
-  writer.AddText("tokenizer.ggml.model", "t5\x01");
+  GgufWriter writer;
+  writer.Key("tokenizer.ggml.model", "t5\x01");
   const absl::Status status = Read(writer).status();
   EXPECT_EQ(ErrorKind(status), "tokenizer_model");
   EXPECT_THAT(std::string(status.message()), HasSubstr("\"t5\\x01\""));
@@ -88,54 +107,64 @@ TEST(ReadVocabularyTest, NamesATokenizerOfAnotherKind) {
 TEST(ReadVocabularyTest, RefusesKeysOfWrongTypesByKind) {
   struct Case {
     const char* kind;
-    std::function<void(GgufKeysWriter&)> add;
+    std::function<void(GgufWriter&)> add;
   };
   const std::vector<Case> cases = {
-      {"key_type", [](auto& w) { w.AddNumber("tokenizer.ggml.pre", GgufType::kU32, 1); }},
-      {"key_type", [](auto& w) { w.AddText("tokenizer.ggml.bos_token_id", "1"); }},
-      {"key_type", [](auto& w) { w.AddNumber("tokenizer.ggml.bos_token_id", GgufType::kF32, 0); }},
-      {"key_type", [](auto& w) { w.AddNumber("tokenizer.ggml.add_bos_token", GgufType::kU8, 1); }},
+      {"key_type",
+       [](auto& w) { w.Key("tokenizer.ggml.pre", GgufType::kU32, Value<uint32_t>(1)); }},
+      {"key_type", [](auto& w) { w.Key("tokenizer.ggml.bos_token_id", "1"); }},
+      {"key_type",
+       [](auto& w) { w.Key("tokenizer.ggml.bos_token_id", GgufType::kF32, Value<float>(0)); }},
+      {"key_type",
+       [](auto& w) { w.Key("tokenizer.ggml.add_bos_token", GgufType::kU8, Value<uint8_t>(1)); }},
       {"tokenizer_ids",
-       [](auto& w) { w.AddNumber("tokenizer.ggml.bos_token_id", GgufType::kI32, uint32_t(-1)); }},
+       [](auto& w) {
+         w.Key("tokenizer.ggml.bos_token_id", GgufType::kI32, Value<int32_t>(uint32_t(-1)));
+       }},
       {"tokenizer_ids",
-       [](auto& w) { w.AddNumber("tokenizer.ggml.bos_token_id", GgufType::kU64, ~uint64_t{0}); }},
-      {"tokenizer_types", [](auto& w) { w.AddText("tokenizer.ggml.scores", "0 0 0"); }},
+       [](auto& w) {
+         w.Key("tokenizer.ggml.bos_token_id", GgufType::kU64, Value<uint64_t>(~uint64_t{0}));
+       }},
+      {"tokenizer_types", [](auto& w) { w.Key("tokenizer.ggml.scores", "0 0 0"); }},
       {"tokenizer_types",
        [](auto& w) {
-         w.AddNumbers("tokenizer.ggml.scores", GgufType::kF64, {0, 0, 0});
+         w.Key("tokenizer.ggml.scores", GgufType::kArray, Array<double>(GgufType::kF64, {0, 0, 0}));
        }},
       {"tokenizer_types",
        [](auto& w) {
-         w.AddNumbers("tokenizer.ggml.token_type", GgufType::kU8, {1, 1, 1});
+         w.Key("tokenizer.ggml.token_type", GgufType::kArray,
+               Array<uint8_t>(GgufType::kU8, {1, 1, 1}));
        }},
       {"tokenizer_types",
        [](auto& w) {
-         w.AddNumbers("tokenizer.ggml.token_type", GgufType::kI32, {1, 7, 1});
+         w.Key("tokenizer.ggml.token_type", GgufType::kArray,
+               Array<int32_t>(GgufType::kI32, {1, 7, 1}));
        }},
       {"",
        [](auto& w) {
-         w.AddNumbers("tokenizer.ggml.token_type", GgufType::kI64, {1, 6, 0});
+         w.Key("tokenizer.ggml.token_type", GgufType::kArray,
+               Array<int64_t>(GgufType::kI64, {1, 6, 0}));
        }},
   };
   for (size_t i = 0; i < cases.size(); ++i) {
-    GgufKeysWriter writer = BytePairKeys();
+    GgufWriter writer = BytePairKeys();
     cases[i].add(writer);
     EXPECT_EQ(ErrorKind(Read(writer).status()), cases[i].kind) << i;
   }
 }
 
 TEST(ReadVocabularyTest, RefusesTokensAndMergesThatAreNoTexts) {
-  GgufKeysWriter tokens;
-  tokens.AddText("tokenizer.ggml.model", "llama");
-  tokens.AddNumbers("tokenizer.ggml.tokens", GgufType::kU32, {1, 2});
+  GgufWriter tokens;
+  tokens.Key("tokenizer.ggml.model", "llama");
+  tokens.Key("tokenizer.ggml.tokens", GgufType::kArray, Array<uint32_t>(GgufType::kU32, {1, 2}));
   const absl::Status status = Read(tokens).status();
   EXPECT_EQ(ErrorKind(status), "tokenizer_types");
   EXPECT_THAT(std::string(status.message()), HasSubstr("an array of u32"));
 
-  GgufKeysWriter merges;
-  merges.AddText("tokenizer.ggml.model", "gpt2");
-  merges.AddTexts("tokenizer.ggml.tokens", {"a"});
-  merges.AddNumber("tokenizer.ggml.merges", GgufType::kU32, 1);
+  GgufWriter merges;
+  merges.Key("tokenizer.ggml.model", "gpt2");
+  merges.Key("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
+  merges.Key("tokenizer.ggml.merges", GgufType::kU32, Value<uint32_t>(1));
   EXPECT_EQ(ErrorKind(Read(merges).status()), "tokenizer_types");
 }
 
