@@ -1,55 +1,226 @@
 // Text from a model, and the model's view of text: see kUsage.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
+#include "strata/core/cli/flag_validators.h"
+#include "strata/core/cli/runfiles.h"
 #include "strata/core/cli/tool_main.h"
 #include "strata/core/error.h"
+#include "strata/core/status_macros.h"
+#include "strata/generate/chat_command.h"
+#include "strata/generate/engine/kv_row.h"
+#include "strata/generate/generate_command.h"
+#include "strata/generate/generate_options.h"
 #include "strata/generate/tokenize_command.h"
 
-DEFINE_string(model, "", "GGUF file of the model; for a split model any of its files.");
+DEFINE_string(
+    model, "",
+    "GGUF file of the model; for a split model any of its files. Default: the small model "
+    "of the project's testdata.");
 DEFINE_string(prompt, "", "Text to continue.");
+DEFINE_string(prompt_file, "", "The same from a file; - is stdin.");
+DEFINE_string(
+    tokens_file, "",
+    "Token ids to continue, from a file: separated by white space, fed as they are (no BOS "
+    "is added); - is stdin.");
+DEFINE_bool(parse_special, false,
+            "With --prompt, --prompt_file or --tokenize: texts of control tokens, like <|im_end|>, "
+            "are those tokens.");
+DEFINE_bool(chat, false,
+            "The prompt is a message to the model, which answers it. Without a prompt: a "
+            "conversation, each line of stdin a message.");
+DEFINE_string(system, "", "With --chat: a system message before the first.");
+DEFINE_string(chat_format, "", "With --chat: a format by its name, instead of the file's own.");
+
+DEFINE_int32(max_new, 256, "Tokens to generate, at most.");
+DEFINE_bool(ignore_eos, false, "Go on after a token that ends the text.");
+DEFINE_string(stop, "", "End before this text. Escapes are understood: \\n is the end of a line.");
+DEFINE_double(temperature, 0, "0: always the most likely token; higher: more varied.");
+DEFINE_int32(top_k, 0, "Draw from so many of the most likely tokens; 0: from all.");
+DEFINE_double(top_p, 1, "Draw from the most likely tokens that together have this probability.");
+DEFINE_double(min_p, 0, "Draw from tokens at least this probable relative to the likeliest one.");
+DEFINE_double(repetition_penalty, 1, "Above 1: recent tokens become less likely.");
+DEFINE_int32(repetition_window, 64, "How many tokens are recent; 0: all.");
+DEFINE_uint64(seed, 0, "Of the random draws. The same seed gives the same text.");
+
+DEFINE_int32(threads, 0, "Threads that compute; 0: one for each CPU of this process.");
+DEFINE_int32(max_context, 0, "Tokens of prompt and answer together; 0: what the model allows.");
+DEFINE_int32(prompt_batch, 64, "Tokens of the prompt computed at once.");
+DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
+DEFINE_string(device, "auto", "What computes: cpu, cuda or auto.");
+
+DEFINE_bool(stats, false, "Print what the run cost, on stderr.");
+DEFINE_bool(json, false, "Print one JSON object instead of text.");
+DEFINE_string(
+    dump_logits, "",
+    "Write the logits after every token to this file: i32 n, i32 vocabulary, n ids, n rows "
+    "of f32, little-endian.");
+
 DEFINE_string(tokenize, "", "Print the token ids of this text file; - is stdin.");
 DEFINE_string(
     detokenize, "",
     "Print the text of the token ids in this file, separated by white space; - is stdin.");
-DEFINE_bool(parse_special, false,
-            "With --tokenize: texts of control tokens, like <|im_end|>, are those tokens.");
-DEFINE_bool(json, false, "Print one JSON object instead of text.");
 
+DEFINE_validator(max_new, &strata::IsNotNegative);
+DEFINE_validator(top_k, &strata::IsNotNegative);
+DEFINE_validator(repetition_window, &strata::IsNotNegative);
+DEFINE_validator(threads, &strata::IsNotNegative);
+DEFINE_validator(max_context, &strata::IsNotNegative);
+DEFINE_validator(prompt_batch, &strata::IsPositive);
+
+namespace strata {
 namespace {
 
 constexpr char kUsage[] =
-    "generate --model FILE --tokenize FILE|- [--parse_special] [--json]\n"
-    "generate --model FILE --detokenize FILE|- [--json]\n"
-    "generate --model FILE --prompt TEXT";
+    "generate [--model FILE] --prompt TEXT|--prompt_file FILE|--tokens_file FILE\n"
+    "generate [--model FILE] --chat [--prompt TEXT]\n"
+    "generate [--model FILE] --tokenize FILE|- [--parse_special] [--json]\n"
+    "generate [--model FILE] --detokenize FILE|- [--json]";
+
+constexpr char kDefaultModel[] = "testdata/strata-tiny-q4_k_m.gguf";
+constexpr int kMaxThreads = 1024;
+
+bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
+
+absl::StatusOr<std::string> ModelPath() {
+  if (IsGiven("model")) return FLAGS_model;
+  const absl::StatusOr<std::string> path = Runfile(kDefaultModel);
+  if (path.ok()) return path;
+  return UsageError("--model is missing, and this program was installed without a model");
+}
+
+std::optional<std::string> ValueIfGiven(const char* flag, const std::string& value) {
+  return IsGiven(flag) ? std::optional<std::string>(value) : std::nullopt;
+}
+
+absl::Status CheckDevice() {
+  if (FLAGS_device == "cpu" || FLAGS_device == "auto") return absl::OkStatus();
+  if (FLAGS_device == "cuda") {
+    return MachineError("--device=cuda: this version computes on the CPU alone");
+  }
+  return UsageError(absl::StrCat("--device is ", FLAGS_device, "; cpu, cuda and auto are known"));
+}
+
+absl::StatusOr<Engine::Options> EngineOptions() {
+  RETURN_IF_ERROR(CheckDevice());
+  Engine::Options options = {.max_context = FLAGS_max_context};
+  const int cpus = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  options.num_threads = FLAGS_threads > 0 ? FLAGS_threads : std::min(cpus, kMaxThreads);
+  if (options.num_threads > kMaxThreads) {
+    return UsageError(absl::StrCat("--threads is more than ", kMaxThreads));
+  }
+  if (FLAGS_kv == "f32") {
+    options.kv_type = KvType::kF32;
+  } else if (FLAGS_kv == "f16") {
+    options.kv_type = KvType::kF16;
+  } else if (FLAGS_kv == "int8") {
+    options.kv_type = KvType::kInt8;
+  } else {
+    return UsageError(absl::StrCat("--kv is ", FLAGS_kv, "; f32, f16 and int8 are known"));
+  }
+  return options;
+}
+
+absl::StatusOr<SamplerOptions> SamplingOptions() {
+  if (!(FLAGS_temperature >= 0 && std::isfinite(FLAGS_temperature))) {
+    return UsageError("--temperature must not be negative");
+  }
+  if (!(FLAGS_top_p > 0 && FLAGS_top_p <= 1)) {
+    return UsageError("--top_p must be above 0 and at most 1");
+  }
+  if (!(FLAGS_min_p >= 0 && FLAGS_min_p <= 1)) return UsageError("--min_p must be from 0 to 1");
+  if (!(FLAGS_repetition_penalty > 0 && std::isfinite(FLAGS_repetition_penalty))) {
+    return UsageError("--repetition_penalty must be above 0");
+  }
+  return SamplerOptions{.temperature = static_cast<float>(FLAGS_temperature),
+                        .top_k = FLAGS_top_k,
+                        .top_p = static_cast<float>(FLAGS_top_p),
+                        .min_p = static_cast<float>(FLAGS_min_p),
+                        .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
+                        .repetition_window = FLAGS_repetition_window,
+                        .seed = FLAGS_seed};
+}
+
+absl::StatusOr<GenerateOptions> Options() {
+  GenerateOptions options = {.prompt = ValueIfGiven("prompt", FLAGS_prompt),
+                             .prompt_file = ValueIfGiven("prompt_file", FLAGS_prompt_file),
+                             .tokens_file = ValueIfGiven("tokens_file", FLAGS_tokens_file),
+                             .parse_special = FLAGS_parse_special,
+                             .chat = FLAGS_chat,
+                             .system = FLAGS_system,
+                             .chat_format = FLAGS_chat_format,
+                             .prompt_batch = FLAGS_prompt_batch,
+                             .max_new = FLAGS_max_new,
+                             .ignore_eos = FLAGS_ignore_eos,
+                             .stats = FLAGS_stats,
+                             .json = FLAGS_json,
+                             .dump_logits = FLAGS_dump_logits};
+  ASSIGN_OR_RETURN(options.model, ModelPath());
+  ASSIGN_OR_RETURN(options.engine, EngineOptions());
+  ASSIGN_OR_RETURN(options.sampling, SamplingOptions());
+  if (!absl::CUnescape(FLAGS_stop, &options.stop)) {
+    return UsageError(absl::StrCat("--stop has a wrong escape: ", FLAGS_stop));
+  }
+  return options;
+}
+
+absl::Status RunTokenizer() {
+  ASSIGN_OR_RETURN(const std::string model, ModelPath());
+  if (IsGiven("tokenize")) {
+    return Tokenize({.model = model,
+                     .input = FLAGS_tokenize,
+                     .parse_special = FLAGS_parse_special,
+                     .json = FLAGS_json});
+  }
+  if (FLAGS_parse_special) return UsageError("--parse_special does not go with --detokenize");
+  return Detokenize({.model = model, .input = FLAGS_detokenize, .json = FLAGS_json});
+}
+
+absl::Status RunGenerator(int num_prompts) {
+  ASSIGN_OR_RETURN(const GenerateOptions options, Options());
+  if (!options.chat && (IsGiven("system") || IsGiven("chat_format"))) {
+    return UsageError("--system and --chat_format go with --chat");
+  }
+  if (options.chat && options.tokens_file.has_value()) {
+    return UsageError("--chat takes text and not --tokens_file");
+  }
+  if (num_prompts == 1) return GenerateAnswer(options);
+  if (options.json || !options.dump_logits.empty()) {
+    return UsageError("--json and --dump_logits want a prompt");
+  }
+  return Chat(options);
+}
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   if (!arguments.empty()) {
-    return strata::UsageError("\"" + arguments.front() + "\" is no flag; files follow flags");
+    return UsageError("\"" + arguments.front() + "\" is no flag; files follow flags");
   }
-  const int num_modes = !FLAGS_tokenize.empty() + !FLAGS_detokenize.empty() + !FLAGS_prompt.empty();
-  if (num_modes != 1) {
-    return strata::UsageError("give one of --prompt, --tokenize and --detokenize");
+  const int num_prompts = IsGiven("prompt") + IsGiven("prompt_file") + IsGiven("tokens_file");
+  const int num_tokenizer = IsGiven("tokenize") + IsGiven("detokenize");
+  const bool is_chat = FLAGS_chat && num_prompts == 0;
+  if (num_prompts + num_tokenizer + is_chat != 1) {
+    return UsageError(
+        "give one of --prompt, --prompt_file, --tokens_file, --chat, --tokenize and --detokenize");
   }
-  if (FLAGS_model.empty()) return strata::UsageError("--model is missing");
-  if (!FLAGS_tokenize.empty()) {
-    return strata::Tokenize({.model = FLAGS_model,
-                             .input = FLAGS_tokenize,
-                             .parse_special = FLAGS_parse_special,
-                             .json = FLAGS_json});
-  }
-  if (FLAGS_parse_special) return strata::UsageError("--parse_special goes with --tokenize");
-  if (!FLAGS_detokenize.empty()) {
-    return strata::Detokenize(
-        {.model = FLAGS_model, .input = FLAGS_detokenize, .json = FLAGS_json});
-  }
-  return absl::UnimplementedError("this build of generate does not generate text yet");
+  return num_tokenizer == 1 ? RunTokenizer() : RunGenerator(num_prompts);
 }
 
 }  // namespace
+}  // namespace strata
 
 int main(int argc, char** argv) {
-  return strata::ToolMain({.usage = kUsage, .json = &FLAGS_json}, Run, argc, argv);
+  return strata::ToolMain({.usage = strata::kUsage, .json = &FLAGS_json}, strata::Run, argc, argv);
 }

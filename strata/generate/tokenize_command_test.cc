@@ -99,11 +99,14 @@ TEST(TokenizeCommandTest, SaysWhichFileItCannotRead) {
   EXPECT_EQ(Generate({"--model=/no/such/file", "--tokenize=-"}).exit_code, 2);
 }
 
-TEST(TokenizeCommandTest, WantsOneModeAndAModel) {
+TEST(TokenizeCommandTest, TakesTheModelOfTestdataByDefault) {
+  EXPECT_EQ(Generate({"--tokenize=-"}, "Hello world").out, "4399 333 4501\n");
+}
+
+TEST(TokenizeCommandTest, WantsOneMode) {
   const std::string model = "--model=" + OracleVocabularyPath();
   EXPECT_EQ(Generate({}).exit_code, 1);
   EXPECT_EQ(Generate({model}).exit_code, 1);
-  EXPECT_EQ(Generate({"--tokenize=-"}).exit_code, 1);
   EXPECT_EQ(Generate({model, "--tokenize=-", "--detokenize=-"}).exit_code, 1);
   EXPECT_EQ(Generate({model, "--detokenize=-", "--parse_special"}).exit_code, 1);
   EXPECT_EQ(Generate({model, "--tokenize=-", "text"}).exit_code, 1);

@@ -17,6 +17,13 @@ void PadTo(uint32_t alignment, std::string& bytes) {
   bytes.resize((bytes.size() + alignment - 1) / alignment * alignment);
 }
 
+int64_t NumBytes(BlockType type, const std::vector<int64_t>& dims) {
+  int64_t elements = 1;
+  for (const int64_t dim : dims) elements *= dim;
+  const BlockTypeInfo& info = InfoOf(type);
+  return elements / info.block_weights * info.block_bytes;
+}
+
 }  // namespace
 
 GgufWriter& GgufWriter::Key(absl::string_view key, GgufType type, const GgufBytes& value) {
@@ -59,25 +66,32 @@ GgufWriter& GgufWriter::Key(absl::string_view key, const std::vector<std::string
   return Key(key, GgufType::kArray, bytes);
 }
 
-GgufWriter& GgufWriter::Tensor(absl::string_view name, BlockType type,
-                               const std::vector<int64_t>& dims) {
+void GgufWriter::AddRecord(absl::string_view name, BlockType type,
+                           const std::vector<int64_t>& dims) {
   PadTo(alignment_, data_);
   GgufBytes record;
   record.String(name).Number(static_cast<uint32_t>(dims.size()));
-  int64_t elements = 1;
-  for (const int64_t dim : dims) {
-    record.Number(static_cast<uint64_t>(dim));
-    elements *= dim;
-  }
+  for (const int64_t dim : dims) record.Number(static_cast<uint64_t>(dim));
   record.Number(static_cast<uint32_t>(type)).Number(uint64_t{data_.size()});
   tensors_ += record.bytes();
   ++num_tensors_;
+}
 
-  const BlockTypeInfo& info = InfoOf(type);
-  const int64_t num_bytes = elements / info.block_weights * info.block_bytes;
+GgufWriter& GgufWriter::Tensor(absl::string_view name, BlockType type,
+                               const std::vector<int64_t>& dims) {
+  AddRecord(name, type, dims);
+  const int64_t num_bytes = NumBytes(type, dims);
   for (int64_t i = 0; i < num_bytes; ++i) {
     data_ += static_cast<char>(static_cast<uint64_t>(i) * 31 + num_tensors_ * 7);
   }
+  return *this;
+}
+
+GgufWriter& GgufWriter::Tensor(absl::string_view name, BlockType type,
+                               const std::vector<int64_t>& dims, absl::string_view bytes) {
+  CHECK_EQ(static_cast<int64_t>(bytes.size()), NumBytes(type, dims)) << name;
+  AddRecord(name, type, dims);
+  data_.append(bytes.data(), bytes.size());
   return *this;
 }
 

@@ -55,6 +55,9 @@ class GgufWriter {
   // A tensor behind the ones before it, of a known type and whole blocks; its bytes are a pattern
   // that differs from tensor to tensor.
   GgufWriter& Tensor(absl::string_view name, BlockType type, const std::vector<int64_t>& dims);
+  // The same with bytes of its own.
+  GgufWriter& Tensor(absl::string_view name, BlockType type, const std::vector<int64_t>& dims,
+                     absl::string_view bytes);
 
   // Written as the key general.alignment unless it is the default, 32.
   GgufWriter& set_alignment(uint32_t alignment);
@@ -68,6 +71,8 @@ class GgufWriter {
   void WriteTo(const std::string& path) const;
 
  private:
+  void AddRecord(absl::string_view name, BlockType type, const std::vector<int64_t>& dims);
+
   uint32_t version_ = 3;
   uint32_t alignment_ = 32;
   uint64_t num_keys_ = 0;

@@ -1,0 +1,72 @@
+// `generate --chat` as a program, with lines of stdin for turns.
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "strata/core/cli/json_output.h"
+#include "strata/core/cli/run_program.h"
+#include "strata/generate/testing/run_generate.h"
+
+namespace strata {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The value of a line of the table that --stats prints, for the nth answer.
+int StatOf(const std::string& err, const std::string& name, int answer) {
+  size_t at = 0;
+  for (int i = 0; i <= answer; ++i) at = err.find("\n" + name + " ", at + 1);
+  EXPECT_NE(at, std::string::npos) << name;
+  return at == std::string::npos ? -1 : std::stoi(err.substr(at + 1 + name.size()));
+}
+
+TEST(ChatCommandTest, AnswersEachLineAndReusesTheTurnsBefore) {
+  const ProgramResult result =
+      RunGenerate({"--chat", "--max_new=20", "--stats"}, "Hello\nWho are you?\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out, "");
+  EXPECT_THAT(result.err, Not(HasSubstr("> "))) << "no prompt sign without a terminal";
+  EXPECT_EQ(StatOf(result.err, "prompt_tokens_reused", 0), 0);
+  EXPECT_GE(StatOf(result.err, "prompt_tokens_reused", 1), StatOf(result.err, "prompt_tokens", 0));
+}
+
+TEST(ChatCommandTest, TheFirstTurnIsTheAnswerOfASinglePrompt) {
+  const std::string single = RunGenerate({"--chat", "--prompt=Hello", "--max_new=20"}).out;
+  EXPECT_EQ(RunGenerate({"--chat", "--max_new=20"}, "Hello").out, single);
+}
+
+TEST(ChatCommandTest, ExitLeavesAndEmptyLinesAreNoTurns) {
+  const ProgramResult result =
+      RunGenerate({"--chat", "--max_new=5", "--stats"}, "\n  \n/exit\nHello\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(ChatCommandTest, ForgetsOldTurnsWhenTheContextIsFull) {
+  const ProgramResult result = RunGenerate({"--chat", "--max_new=30", "--max_context=100"},
+                                           "Hello\nTell me more\nAnd then?\nAnd now?\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("the oldest turns are forgotten"));
+}
+
+TEST(ChatCommandTest, AMessageThatDoesNotFitIsSaidSo) {
+  const std::string words(400, 'x');
+  const ProgramResult result =
+      RunGenerate({"--chat", "--max_new=5", "--max_context=60"}, words + "\nHello\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("longer than the context of 60 tokens"));
+  EXPECT_NE(result.out, "") << "the next message is answered";
+}
+
+TEST(ChatCommandTest, ASystemMessageComesFirst) {
+  const auto prompt_ids = [](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--chat", "--prompt=Hello", "--max_new=1"});
+    return GenerateJson(flags)["prompt_ids"];
+  };
+  EXPECT_GT(prompt_ids({"--system=Be brief."}).size(), prompt_ids({}).size());
+  EXPECT_EQ(prompt_ids({"--chat_format=chatml"}), prompt_ids({}));
+}
+
+}  // namespace
+}  // namespace strata

@@ -1,0 +1,96 @@
+#include "strata/generate/engine/attention.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "glog/logging.h"
+#include "strata/generate/engine/kv_cache.h"
+#include "strata/generate/kernels/accumulators.h"
+#include "strata/generate/kernels/numerics.h"
+
+namespace strata {
+namespace {
+
+constexpr int kTile = KvCache::kTilePositions;
+
+// The sink as a key without a value, then the division.
+void Finish(const float* sink, float max, float sum, absl::Span<float> out) {
+  float scale = 1.0f;
+  if (sink != nullptr) {
+    const float new_max = std::max(max, *sink);
+    scale = f32::Exp(f32::Sub(max, new_max));
+    sum = f32::Fma(sum, scale, f32::Exp(f32::Sub(*sink, new_max)));
+  }
+  for (float& value : out) value = f32::Div(f32::Mul(value, scale), sum);
+}
+
+}  // namespace
+
+void Attention::Attend(const AttentionShape& shape, const KvCache& cache, int layer, int kv_head,
+                       int64_t position, absl::Span<const float> queries,
+                       absl::Span<const float> sinks, absl::Span<float> out) {
+  CHECK_EQ(shape.num_heads % shape.kv.num_heads, 0);
+  const int group = shape.num_heads / shape.kv.num_heads;
+  const int first_head = kv_head * group;
+  keys_.resize(kTile * shape.kv.key_size);
+  values_.resize(kTile * shape.kv.value_size);
+  tile_out_.resize(shape.kv.value_size);
+  const int64_t first = shape.window == 0 ? 0 : std::max<int64_t>(0, position - shape.window + 1);
+  std::vector<Head> heads(group);
+  for (int64_t tile = first / kTile; tile <= position / kTile; ++tile) {
+    const int begin = static_cast<int>(std::max<int64_t>(0, first - tile * kTile));
+    const int end = static_cast<int>(std::min<int64_t>(kTile, position - tile * kTile + 1));
+    const Tile rows = {.begin = begin,
+                       .end = end,
+                       .keys = cache.Keys(layer, kv_head, tile, end, keys_.data()),
+                       .values = cache.Values(layer, kv_head, tile, end, values_.data())};
+    for (int i = 0; i < group; ++i) {
+      AddTile(shape, rows, &queries[(first_head + i) * shape.kv.key_size], heads[i],
+              &out[(first_head + i) * shape.kv.value_size]);
+    }
+  }
+  for (int i = 0; i < group; ++i) {
+    const int head = first_head + i;
+    Finish(sinks.empty() ? nullptr : &sinks[head], heads[i].max, heads[i].sum,
+           out.subspan(head * shape.kv.value_size, shape.kv.value_size));
+  }
+}
+
+void Attention::AddTile(const AttentionShape& shape, const Tile& tile, const float* query,
+                        Head& head, float* out) {
+  const int value_size = shape.kv.value_size;
+  float weights[kTile];
+  float tile_max = -std::numeric_limits<float>::infinity();
+  const int count = tile.end - tile.begin;
+  for (int i = 0; i < count; ++i) {
+    const float* key = tile.keys + int64_t{tile.begin + i} * shape.kv.key_size;
+    weights[i] = f32::Mul(shape.scale, f32::Dot(query, key, shape.kv.key_size));
+    tile_max = std::max(tile_max, weights[i]);
+  }
+  for (int i = 0; i < count; ++i) weights[i] = f32::Exp(f32::Sub(weights[i], tile_max));
+  const float tile_sum = f32::Sum(weights, count);
+
+  float* const to = head.is_empty ? out : tile_out_.data();
+  std::fill_n(to, value_size, 0.0f);
+  for (int i = 0; i < count; ++i) {
+    const float* value = tile.values + int64_t{tile.begin + i} * value_size;
+    for (int d = 0; d < value_size; ++d) to[d] = f32::Fma(weights[i], value[d], to[d]);
+  }
+  if (head.is_empty) {
+    head = {.max = tile_max, .sum = tile_sum, .is_empty = false};
+    return;
+  }
+  const float max = std::max(head.max, tile_max);
+  const float old_scale = f32::Exp(f32::Sub(head.max, max));
+  const float tile_scale = f32::Exp(f32::Sub(tile_max, max));
+  head.sum = f32::Fma(head.sum, old_scale, f32::Mul(tile_sum, tile_scale));
+  for (int d = 0; d < value_size; ++d) {
+    out[d] = f32::Fma(out[d], old_scale, f32::Mul(to[d], tile_scale));
+  }
+  head.max = max;
+}
+
+}  // namespace strata

@@ -1,0 +1,102 @@
+#include "strata/generate/engine/self_attention_block.h"
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "strata/core/status_macros.h"
+#include "strata/core/thread_pool.h"
+#include "strata/generate/engine/activation_batch.h"
+#include "strata/generate/engine/attention.h"
+#include "strata/generate/engine/kv_cache.h"
+#include "strata/generate/engine/linear_product.h"
+#include "strata/generate/engine/rows.h"
+#include "strata/generate/kernels/not_finite.h"
+#include "strata/generate/kernels/rms_norm.h"
+#include "strata/generate/kernels/rotary.h"
+#include "strata/generate/model/model_graph.h"
+
+namespace strata {
+
+KvShape KvShapeOf(const SelfAttention& attention) {
+  return {.num_heads = attention.num_kv_heads,
+          .key_size = attention.key_size,
+          .value_size = attention.value_size};
+}
+
+SelfAttentionBlock::SelfAttentionBlock(const ModelGraph& graph, const RotaryTable* rotary,
+                                       KvCache& cache, ThreadPool& pool)
+    : graph_(graph),
+      rotary_(rotary),
+      cache_(cache),
+      pool_(pool),
+      attention_of_worker_(pool.num_threads()),
+      attended_batch_(pool) {}
+
+absl::Status SelfAttentionBlock::Run(const SelfAttention& attention, int kv_layer,
+                                     int64_t first_position, ActivationBatch& x, Rows& out) {
+  RETURN_IF_ERROR(ApplyLinear(attention.query, x, pool_, queries_));
+  RETURN_IF_ERROR(ApplyLinear(attention.key, x, pool_, keys_));
+  RETURN_IF_ERROR(ApplyLinear(attention.value, x, pool_, values_));
+  RETURN_IF_ERROR(StoreKeysAndValues(attention, kv_layer, first_position));
+  Attend(attention, kv_layer, first_position);
+  attended_batch_.Assign(attended_);
+  return ApplyLinear(attention.output, attended_batch_, pool_, out);
+}
+
+void SelfAttentionBlock::PrepareHeads(const SelfAttention& attention,
+                                      const std::vector<float>& norm, int head_size,
+                                      int64_t position, absl::Span<float> heads) const {
+  if (!norm.empty() && attention.norm_scope == NormScope::kAllHeads) {
+    RmsNorm(heads, norm, graph_.norm_epsilon, heads);
+  }
+  for (; !heads.empty(); heads.remove_prefix(head_size)) {
+    const absl::Span<float> head = heads.subspan(0, head_size);
+    if (!norm.empty() && attention.norm_scope == NormScope::kHead) {
+      RmsNorm(head, norm, graph_.norm_epsilon, head);
+    }
+    if (rotary_ != nullptr) {
+      Rotate(graph_.pairing, rotary_->Cosines(position), rotary_->Sines(position), head.data());
+    }
+  }
+}
+
+absl::Status SelfAttentionBlock::StoreKeysAndValues(const SelfAttention& attention, int kv_layer,
+                                                    int64_t first_position) {
+  std::atomic<bool> is_finite = true;
+  pool_.ParallelFor(keys_.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+    for (int64_t i = piece.begin; i < piece.end; ++i) {
+      const int64_t position = first_position + i;
+      PrepareHeads(attention, attention.query_norm, attention.key_size, position, queries_.row(i));
+      PrepareHeads(attention, attention.key_norm, attention.key_size, position, keys_.row(i));
+      if (!cache_.Store(kv_layer, position, keys_.row(i), values_.row(i))) is_finite = false;
+    }
+  });
+  if (is_finite) return absl::OkStatus();
+  return NotFiniteError(
+      absl::StrCat("a key or a value of ", attention.key.name, " for the KV cache"));
+}
+
+void SelfAttentionBlock::Attend(const SelfAttention& attention, int kv_layer,
+                                int64_t first_position) {
+  const AttentionShape shape = {.num_heads = attention.num_heads,
+                                .kv = KvShapeOf(attention),
+                                .scale = attention.scale,
+                                .window = attention.window};
+  attended_.Resize(queries_.count(), int64_t{attention.num_heads} * attention.value_size);
+  const int64_t num_items = queries_.count() * attention.num_kv_heads;
+  pool_.ParallelFor(num_items, /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+    for (int64_t item = piece.begin; item < piece.end; ++item) {
+      const int64_t i = item / attention.num_kv_heads;
+      const int kv_head = static_cast<int>(item % attention.num_kv_heads);
+      attention_of_worker_[piece.worker].Attend(shape, cache_, kv_layer, kv_head,
+                                                first_position + i, queries_.row(i),
+                                                attention.sinks, attended_.row(i));
+    }
+  });
+}
+
+}  // namespace strata

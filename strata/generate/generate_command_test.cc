@@ -1,0 +1,219 @@
+// `generate` with a prompt, as a program, on the small model of testdata.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "strata/core/cli/json_output.h"
+#include "strata/core/cli/run_program.h"
+#include "strata/core/cli/runfiles.h"
+#include "strata/generate/testing/random_model.h"
+#include "strata/generate/testing/run_generate.h"
+#include "strata/generate/tokenizer/token_id.h"
+
+namespace strata {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> kBeginning = {"--prompt=In the beginning", "--max_new=12"};
+
+std::vector<std::string> With(std::vector<std::string> flags,
+                              const std::vector<std::string>& more) {
+  flags.insert(flags.end(), more.begin(), more.end());
+  return flags;
+}
+
+TEST(GenerateCommandTest, ContinuesAPromptWithTheModelOfTestdata) {
+  const ProgramResult result = RunGenerate(kBeginning);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("LORD"));
+  EXPECT_THAT(result.out, ::testing::EndsWith("\n"));
+}
+
+TEST(GenerateCommandTest, PrintsOneObjectWithJson) {
+  const Json answer = GenerateJson(kBeginning);
+  EXPECT_EQ(answer["prompt_ids"].size(), 3);
+  EXPECT_EQ(answer["ids"].size(), 12);
+  EXPECT_EQ(answer["text"].get<std::string>() + "\n", RunGenerate(kBeginning).out);
+  EXPECT_EQ(answer["stop_reason"], "length");
+  EXPECT_EQ(answer["prompt_batch"], 64);
+  const Json& stats = answer["stats"];
+  EXPECT_EQ(stats["routed"], (3 + 11) * 4 * 2) << "tokens x layers x experts per token";
+  EXPECT_EQ(stats["hits"].get<int>() + stats["misses"]["cpu"].get<int>(), stats["routed"]);
+  EXPECT_GT(stats["ttft_ms"], 0);
+  EXPECT_GT(stats["prompt_tps"], 0);
+  EXPECT_GT(stats["decode_tps"], 0);
+}
+
+TEST(GenerateCommandTest, StatsGoToStderr) {
+  const ProgramResult result = RunGenerate(With(kBeginning, {"--stats"}));
+  EXPECT_THAT(result.err, HasSubstr("decode_tps"));
+  EXPECT_EQ(result.out, RunGenerate(kBeginning).out);
+}
+
+TEST(GenerateCommandTest, APromptComesFromAFileOrStdinAsWell) {
+  const std::string path = TestFile("prompt.txt");
+  WriteFile(path, "In the beginning");
+  const std::string expected = RunGenerate(kBeginning).out;
+  EXPECT_EQ(RunGenerate({"--prompt_file=" + path, "--max_new=12"}).out, expected);
+  EXPECT_EQ(RunGenerate({"--prompt_file=-", "--max_new=12"}, "In the beginning").out, expected);
+}
+
+TEST(GenerateCommandTest, IdsAreFedAsTheyAre) {
+  const Json by_text = GenerateJson(kBeginning);
+  std::string ids;
+  for (const Json& id : by_text["prompt_ids"]) ids += id.dump() + "\n ";
+  const std::string path = TestFile("ids.txt");
+  WriteFile(path, ids);
+  const Json by_ids = GenerateJson({"--tokens_file=" + path, "--max_new=12"});
+  EXPECT_EQ(by_ids["prompt_ids"], by_text["prompt_ids"]);
+  EXPECT_EQ(by_ids["ids"], by_text["ids"]);
+}
+
+TEST(GenerateCommandTest, AStopTextEndsTheAnswerAndIsNotPrinted) {
+  const std::string text = GenerateJson(kBeginning)["text"];
+  const size_t comma = text.find(',');
+  ASSERT_NE(comma, std::string::npos) << text;
+  const Json answer = GenerateJson(With(kBeginning, {"--stop=,"}));
+  EXPECT_EQ(answer["text"], text.substr(0, comma));
+  EXPECT_EQ(answer["stop_reason"], "stop");
+  const Json line = GenerateJson(With(kBeginning, {"--stop=\\n"}));
+  EXPECT_EQ(line["text"], text.substr(0, text.find('\n')));
+}
+
+// The model of testdata with another token for the end of a text.
+std::string ModelThatEndsWith(TokenId eos) {
+  std::string bytes = ReadFile(Runfile("testdata/strata-tiny-q4_k_m.gguf").value());
+  const std::string key = "tokenizer.ggml.eos_token_id";
+  const size_t value = bytes.find(key) + key.size() + sizeof(uint32_t);  // Behind the type.
+  std::memcpy(&bytes[value], &eos, sizeof(eos));
+  const std::string path = TestFile("other_eos.gguf");
+  WriteFile(path, bytes);
+  return path;
+}
+
+TEST(GenerateCommandTest, AnEndTokenEndsTheAnswerUnlessIgnored) {
+  const std::vector<TokenId> ids = GenerateJson(kBeginning)["ids"];
+  const auto until = std::find(ids.begin(), ids.end(), ids[4]) + 1;
+  const std::string model = "--model=" + ModelThatEndsWith(ids[4]);
+  const Json answer = GenerateJson(With(kBeginning, {model}));
+  EXPECT_EQ(answer["stop_reason"], "eos");
+  EXPECT_EQ(answer["ids"].get<std::vector<TokenId>>(), std::vector<TokenId>(ids.begin(), until));
+  const Json ignored = GenerateJson(With(kBeginning, {model, "--ignore_eos"}));
+  EXPECT_EQ(ignored["stop_reason"], "length");
+  EXPECT_EQ(ignored["ids"].get<std::vector<TokenId>>(), ids);
+}
+
+TEST(GenerateCommandTest, TheSameSeedGivesTheSameText) {
+  const auto ids = [](const std::string& seed, const std::string& batch) {
+    return GenerateJson(With(kBeginning, {"--temperature=1", "--top_p=0.9", "--seed=" + seed,
+                                          "--prompt_batch=" + batch}))["ids"];
+  };
+  EXPECT_EQ(ids("1", "64"), ids("1", "2"));
+  EXPECT_NE(ids("1", "64"), ids("2", "64"));
+}
+
+TEST(GenerateCommandTest, KeepsTheContextInSmallerTypes) {
+  for (const std::string kv : {"f16", "int8"}) {
+    const Json answer = GenerateJson(With(kBeginning, {"--kv=" + kv}));
+    EXPECT_EQ(answer["ids"].size(), 12);
+    EXPECT_LT(answer["stats"]["kv_bytes"], GenerateJson(kBeginning)["stats"]["kv_bytes"]);
+  }
+}
+
+TEST(GenerateCommandTest, AModelWithoutTokenizerGivesIds) {
+  const std::string model = "--model=" + RandomModel{}.Write("no_tokenizer");
+  WriteFile(TestFile("two_ids.txt"), "5 6");
+  const std::string tokens = "--tokens_file=" + TestFile("two_ids.txt");
+  const Json answer = GenerateJson({model, tokens, "--max_new=3"});
+  EXPECT_EQ(answer["ids"].size(), 3);
+  EXPECT_TRUE(answer["text"].is_null());
+  const ProgramResult result = RunGenerate({model, "--prompt=a"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("tokenizer_missing"));
+}
+
+struct Wrong {
+  std::vector<std::string> flags;
+  int exit_code;
+  std::string message;  // A part of it.
+};
+
+TEST(GenerateCommandTest, SaysWhatIsWrongAndWhoseFaultItIs) {
+  const std::string folder = TestFile("folder.gguf");
+  fs::create_directories(folder);
+  const std::string truncated = TestFile("truncated.gguf");
+  WriteFile(truncated,
+            ReadFile(Runfile("testdata/strata-tiny-q4_k_m.gguf").value()).substr(0, 1000000));
+  const std::string ids = TestFile("wrong_ids.txt");
+  WriteFile(ids, "1 2 8192");
+  const std::vector<Wrong> wrong = {
+      {{}, 1, "give one of"},
+      {{"--prompt=a", "--tokens_file=b"}, 1, "give one of"},
+      {{"--prompt="}, 1, "prompt is empty"},
+      {{"--chat", "--prompt="}, 1, "prompt is empty"},
+      {{"--prompt=a", "file"}, 1, "\"file\" is no flag"},
+      {{"--prompt=a", "--temperature=-1"}, 1, "--temperature"},
+      {{"--prompt=a", "--temperature=nan"}, 1, "--temperature"},
+      {{"--prompt=a", "--top_p=0"}, 1, "--top_p"},
+      {{"--prompt=a", "--min_p=1.5"}, 1, "--min_p"},
+      {{"--prompt=a", "--repetition_penalty=0"}, 1, "--repetition_penalty"},
+      {{"--prompt=a", "--prompt_batch=0"}, 1, "prompt_batch"},
+      {{"--prompt=a", "--threads=-1"}, 1, "threads"},
+      {{"--prompt=a", "--threads=5000"}, 1, "--threads"},
+      {{"--prompt=a", "--kv=q4"}, 1, "--kv"},
+      {{"--prompt=a", "--stop=\\q"}, 1, "--stop"},
+      {{"--prompt=a", "--device=tpu"}, 1, "--device"},
+      {{"--prompt=a", "--system=b"}, 1, "--chat"},
+      {{"--chat", "--prompt=a", "--chat_format=none"}, 1, "chatml"},
+      {{"--chat", "--json"}, 1, "want a prompt"},
+      {{"--prompt=one two three four", "--max_context=3"}, 1, "the context holds 3"},
+      {{"--prompt=a", "--device=cuda"}, 3, "CPU alone"},
+      {{"--prompt=a", "--model=" + TestFile("nowhere.gguf")}, 2, "nowhere.gguf"},
+      {{"--prompt=a", "--model=" + folder}, 2, "folder.gguf"},
+      {{"--prompt=a", "--model=" + truncated}, 2, "out_of_file"},
+      {{"--prompt_file=" + TestFile("nowhere.txt")}, 2, "nowhere.txt"},
+      {{"--tokens_file=" + ids}, 2, "8192"},
+      {{"--prompt=a", "--dump_logits=" + folder}, 2, "folder.gguf"},
+      {{"--prompt=a", "--dump_logits=" + TestFile("no/such/dump")}, 2, "no/such/dump"},
+      {{"--prompt=a", "--max_new=1", "--dump_logits=/dev/full"}, 3, "/dev/full"},
+  };
+  for (const Wrong& one : wrong) {
+    const ProgramResult result = RunGenerate(one.flags);
+    EXPECT_EQ(result.exit_code, one.exit_code) << one.message << "\n" << result.err;
+    EXPECT_THAT(result.err, HasSubstr(one.message));
+    EXPECT_EQ(result.signal, 0);
+  }
+}
+
+TEST(GenerateCommandTest, ARefusedModelIsAnErrorObjectWithJson) {
+  const ProgramResult result = RunGenerate(
+      {"--prompt=a", "--json", "--model=" + RandomModel{.architecture = "mimo2"}.Write("mimo")});
+  EXPECT_EQ(result.exit_code, 2);
+  const Json error = Json::parse(result.out)["error"];
+  EXPECT_EQ(error["kind"], "unsupported_arch");
+  EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("qwen3moe"));
+  EXPECT_THAT(error["file"].get<std::string>(), ::testing::EndsWith("mimo.gguf"));
+}
+
+TEST(GenerateCommandTest, CtrlCEndsTheAnswerNotTheProgram) {
+  const ProgramResult result =
+      RunProgram({"/usr/bin/timeout", "--preserve-status", "--signal=INT", "2",
+                  Runfile("strata/generate/generate").value(), "--prompt=In the beginning",
+                  "--ignore_eos", "--max_new=1000000", "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  EXPECT_EQ(answer["stop_reason"], "interrupt");
+  EXPECT_THAT(answer["text"].get<std::string>(), StartsWith(" of the"));
+}
+
+}  // namespace
+}  // namespace strata

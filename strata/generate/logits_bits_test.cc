@@ -1,0 +1,95 @@
+// The bytes of --dump_logits depend neither on threads nor on the cut of the prompt into batches.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "strata/core/block_type.h"
+#include "strata/core/cli/json_output.h"
+#include "strata/core/cli/run_program.h"
+#include "strata/core/cli/runfiles.h"
+#include "strata/generate/testing/random_model.h"
+#include "strata/generate/testing/run_generate.h"
+
+namespace strata {
+namespace {
+
+// 71 ids, more than the largest batch.
+std::string PromptIds() {
+  std::string ids;
+  for (int i = 0; i < 71; ++i) ids += std::to_string(i * 37 % 60) + " ";
+  return ids;
+}
+
+std::string Dump(const std::string& model, int threads, int batch) {
+  WriteFile(TestFile("prompt_ids"), PromptIds());
+  const std::string path = TestFile("dump");
+  const ProgramResult result =
+      RunGenerate({"--model=" + model, "--tokens_file=" + TestFile("prompt_ids"), "--max_new=3",
+                   "--ignore_eos", "--threads=" + std::to_string(threads),
+                   "--prompt_batch=" + std::to_string(batch), "--dump_logits=" + path});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return ReadFile(path);
+}
+
+void ExpectEqualBytes(const std::string& model) {
+  const std::string whole = Dump(model, 1, 1000);
+  EXPECT_GT(whole.size(), 74 * 4);
+  for (const auto& [threads, batch] :
+       std::vector<std::pair<int, int>>{{2, 1}, {3, 7}, {2, 64}, {1, 7}}) {
+    EXPECT_TRUE(Dump(model, threads, batch) == whole)
+        << threads << " threads, batches of " << batch;
+  }
+}
+
+void ExpectEqualBytesOfShared(const std::string& path) {
+  const std::optional<std::string> model = SharedFile(path);
+  if (!model.has_value()) GTEST_SKIP() << "STRATA_TEST_DATA names no folder with " << path;
+  ExpectEqualBytes(*model);
+}
+
+TEST(LogitsBitsTest, F32) {
+  ExpectEqualBytes(Runfile("testdata/oracles/arch/gpt-oss.gguf").value());
+}
+
+TEST(LogitsBitsTest, Q4KM) {
+  ExpectEqualBytes(Runfile("testdata/strata-tiny-q4_k_m.gguf").value());
+}
+
+TEST(LogitsBitsTest, F16) { ExpectEqualBytesOfShared("models/strata-tiny-f16.gguf"); }
+
+TEST(LogitsBitsTest, Q4KMWithEightKindsOfBlobs) {
+  ExpectEqualBytesOfShared("models/strata-small-q4_k_m.gguf");
+}
+
+TEST(LogitsBitsTest, IQ2XS) {
+  ExpectEqualBytes(RandomModel{.type = BlockType::kIQ2_XS}.Write("iq2_xs"));
+}
+
+TEST(LogitsDumpTest, HoldsTheIdsOfPromptAndAnswerAndALineOfLogitsForEach) {
+  const std::string path = TestFile("layout");
+  const Json answer =
+      GenerateJson({"--prompt=In the beginning", "--max_new=4", "--dump_logits=" + path});
+  const std::string bytes = ReadFile(path);
+  std::vector<int32_t> head(2 + 7);
+  ASSERT_EQ(bytes.size(), head.size() * 4 + 7 * 8192 * 4);
+  std::memcpy(head.data(), bytes.data(), head.size() * 4);
+  std::vector<int32_t> expected = {7, 8192};
+  for (const char* part : {"prompt_ids", "ids"}) {
+    for (const Json& id : answer[part]) expected.push_back(id);
+  }
+  EXPECT_EQ(head, expected);
+  // The answer is greedy: each id has the largest logit of the row before it.
+  std::vector<float> rows(7 * 8192);
+  std::memcpy(rows.data(), bytes.data() + head.size() * 4, rows.size() * 4);
+  for (int i = 3; i < 7; ++i) {
+    const auto row = rows.begin() + (i - 1) * 8192;
+    EXPECT_EQ(std::max_element(row, row + 8192) - row, expected[2 + i]);
+  }
+}
+
+}  // namespace
+}  // namespace strata

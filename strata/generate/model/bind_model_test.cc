@@ -1,0 +1,125 @@
+#include "strata/generate/model/bind_model.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "strata/core/block_type.h"
+#include "strata/core/error.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/generate/model/model_graph.h"
+#include "strata/generate/testing/random_model.h"
+
+namespace strata {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+using Tensors = std::vector<RandomModel::Tensor>;
+
+absl::Status Bind(const RandomModel& model) {
+  const absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(model.Write("model"));
+  return file.ok() ? BindModel(**file).status() : file.status();
+}
+
+// The model with a change to the tensor of this name.
+RandomModel Changed(const std::string& name,
+                    const std::function<void(RandomModel::Tensor&)>& change) {
+  return {.edit = [=](Tensors& tensors) {
+    for (RandomModel::Tensor& tensor : tensors) {
+      if (tensor.name == name) change(tensor);
+    }
+  }};
+}
+
+void ExpectRefused(const RandomModel& model, const std::string& kind, const std::string& item) {
+  const absl::Status status = Bind(model);
+  EXPECT_EQ(ErrorKind(status), kind) << status;
+  EXPECT_THAT(status.message(), HasSubstr(item));
+  EXPECT_THAT(ErrorFile(status), HasSubstr("model.gguf"));
+}
+
+TEST(BindModelTest, ReadsShapesFromMetadataAndTensors) {
+  const absl::StatusOr<std::unique_ptr<GgufFile>> file =
+      GgufFile::Open(RandomModel{}.Write("model"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  const absl::StatusOr<ModelGraph> graph = BindModel(**file);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->width, 256);
+  EXPECT_EQ(graph->vocabulary, 64);
+  ASSERT_EQ(graph->layers.size(), 2);
+  const auto& attention = std::get<SelfAttention>(graph->layers[1].mixer);
+  EXPECT_EQ(attention.num_heads, 2);
+  EXPECT_EQ(attention.num_kv_heads, 1);
+  EXPECT_EQ(attention.scale, 0.125f);
+  EXPECT_EQ(attention.query.name, "blk.1.attn_q.weight");
+  const auto& experts = std::get<MixtureOfExperts>(graph->layers[1].feed_forward);
+  EXPECT_EQ(experts.routing.num_experts, 4);
+  EXPECT_EQ(experts.gate.data[3] - experts.gate.data[0], 3 * 256 * 256 * 4);
+}
+
+TEST(BindModelTest, NamesATensorThatIsMissing) {
+  for (const std::string name : {"blk.1.attn_v.weight", "blk.0.ffn_norm.weight",
+                                 "output_norm.weight", "token_embd.weight"}) {
+    ExpectRefused(Changed(name, [](RandomModel::Tensor& tensor) { tensor.name = "other"; }),
+                  "tensor_missing", name);
+  }
+}
+
+TEST(BindModelTest, NamesATensorOfAnotherShapeAndBothShapes) {
+  const RandomModel model = Changed("blk.1.attn_k.weight", [](RandomModel::Tensor& tensor) {
+    tensor.dims = {256, 32};
+  });
+  ExpectRefused(model, "tensor_shape", "blk.1.attn_k.weight is [256, 32], expected [256, 64]");
+}
+
+TEST(BindModelTest, NamesATypeThatNoProductTakes) {
+  const RandomModel model = Changed("blk.0.attn_q.weight", [](RandomModel::Tensor& tensor) {
+    tensor.type = BlockType::kI32;
+    tensor.bytes.assign(256 * 128 * 4, '\0');
+  });
+  ExpectRefused(model, "unsupported_type", "blk.0.attn_q.weight is I32");
+}
+
+TEST(BindModelTest, ListsTheFamiliesThatCanBeRun) {
+  for (const std::string architecture : {"gpt9", "mimo2"}) {
+    const absl::Status status = Bind({.architecture = architecture});
+    EXPECT_EQ(ErrorKind(status), "unsupported_arch") << status;
+    EXPECT_THAT(status.message(), AllOf(HasSubstr(architecture), HasSubstr("glm4moe, gpt-oss, "),
+                                        HasSubstr("qwen3, qwen3moe")));
+  }
+}
+
+TEST(BindModelTest, RefusesLatentAttentionByName) {
+  ExpectRefused({.architecture = "deepseek2", .numbers = {{"attention.kv_lora_rank", 16}}},
+                "unsupported_arch", "latent attention");
+}
+
+TEST(BindModelTest, RefusesNumbersThatCannotBe) {
+  ExpectRefused({.numbers = {{"rope.dimension_count", 66}}}, "hparams", "heads have 64 values");
+  ExpectRefused({.numbers = {{"attention.key_length", 1u << 30}}}, "hparams", "1073741824");
+  ExpectRefused({.numbers = {{"attention.head_count", 3}, {"attention.head_count_kv", 2}}},
+                "hparams", "3 heads for 2");
+  ExpectRefused({.numbers = {{"expert_group_count", 4}, {"expert_group_used_count", 1}}}, "hparams",
+                "expert_used_count is 2");
+}
+
+TEST(BindModelTest, LeavesNextNBlocksAlone) {
+  const RandomModel model = {.num_layers = 3, .numbers = {{"nextn_predict_layers", 1}}};
+  const absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(model.Write("model"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  const absl::StatusOr<ModelGraph> graph = BindModel(**file);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->layers.size(), 2);
+}
+
+}  // namespace
+}  // namespace strata

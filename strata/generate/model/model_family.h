@@ -1,0 +1,38 @@
+// The model families that can be run, and what about each cannot be read from its file.
+//
+// Most of a family's shape is in its metadata (ModelConfig) and in which tensors are there; this
+// table holds the rest. To add a family whose parts exist is to add a row and a test against
+// answers of another implementation.
+#ifndef STRATA_GENERATE_MODEL_MODEL_FAMILY_H_
+#define STRATA_GENERATE_MODEL_MODEL_FAMILY_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "strata/generate/model/model_graph.h"
+
+namespace strata {
+
+struct ModelFamily {
+  absl::string_view architecture;                    // The value of general.architecture.
+  absl::string_view feed_forward_norm = "ffn_norm";  // Tensor of the norm before the feed-forward.
+  NormScope query_key_norm = NormScope::kHead;       // Where a file has these norms.
+  bool needs_output = false;                         // No file shares output with token_embd.
+  bool needs_selection_bias = false;                 // Routers have exp_probs_b.
+  bool needs_sinks = false;                          // Attention has attn_sinks.
+  bool needs_biases = false;                         // Attention, router and experts have biases.
+  bool rotates_only_if_finetuned = false;            // rope.scaling.finetuned = false: no rotation.
+  // Of so many neighbouring layers the last sees all tokens and the others a sliding window; 0: all
+  // layers see all. A period in the file goes first.
+  int window_period = 0;
+};
+
+// Null when this family cannot be run.
+const ModelFamily* FindModelFamily(absl::string_view architecture);
+
+// "glm4moe, gpt-oss, ..." for messages.
+std::string ModelFamilyNames();
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_MODEL_MODEL_FAMILY_H_

@@ -1,0 +1,56 @@
+#include "strata/generate/text_model.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "strata/core/error.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/core/status_macros.h"
+#include "strata/generate/engine/engine.h"
+#include "strata/generate/model/bind_model.h"
+#include "strata/generate/tokenizer/load_tokenizer.h"
+#include "strata/generate/tokenizer/tokenizer.h"
+#include "strata/generate/warm_up.h"
+
+namespace strata {
+namespace {
+
+bool HasTokenizer(const GgufFile& file) {
+  for (const GgufKey& key : file.shards()[0]->keys()) {
+    if (absl::StartsWith(key.key, "tokenizer.ggml.")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(const std::string& path,
+                                                           const Engine::Options& options) {
+  std::unique_ptr<TextModel> model(new TextModel);
+  ASSIGN_OR_RETURN(model->file_, GgufFile::Open(path));
+  ASSIGN_OR_RETURN(model->graph_, BindModel(*model->file_));
+  if (HasTokenizer(*model->file_)) {
+    ASSIGN_OR_RETURN(model->tokenizer_, LoadTokenizer(*model->file_));
+    if (model->tokenizer_->num_tokens() > model->graph_.vocabulary) {
+      return InputError("tokenizer_ids", path,
+                        absl::StrCat("the tokenizer has ", model->tokenizer_->num_tokens(),
+                                     " tokens, the model ", model->graph_.vocabulary));
+    }
+  }
+  WarmUp(*model->file_);
+  RETURN_IF_ERROR(model->file_->CheckUnchanged());
+  model->engine_ = std::make_unique<Engine>(*model->file_, model->graph_, options);
+  return model;
+}
+
+absl::StatusOr<const Tokenizer*> TextModel::NeedTokenizer() const {
+  if (tokenizer_ != nullptr) return tokenizer_.get();
+  return InputError("tokenizer_missing", file_->path(),
+                    "the file has no tokenizer; give ids with --tokens_file");
+}
+
+}  // namespace strata

@@ -1,0 +1,42 @@
+// A model opened for text: its file, its engine and its tokenizer.
+#ifndef STRATA_GENERATE_TEXT_MODEL_H_
+#define STRATA_GENERATE_TEXT_MODEL_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/generate/engine/engine.h"
+#include "strata/generate/model/model_graph.h"
+#include "strata/generate/tokenizer/token_id.h"
+#include "strata/generate/tokenizer/tokenizer.h"
+
+namespace strata {
+
+class TextModel {
+ public:
+  // The errors of GgufFile, BindModel and LoadTokenizer; kind tokenizer_ids when the tokenizer has
+  // more tokens than the model. Shows progress on stderr while the file is read into memory.
+  static absl::StatusOr<std::unique_ptr<TextModel>> Open(const std::string& path,
+                                                         const Engine::Options& options);
+
+  const GgufFile& file() const { return *file_; }
+  Engine& engine() { return *engine_; }
+  // Null when the file has no tokenizer: such a model takes and gives ids alone.
+  const Tokenizer* tokenizer() const { return tokenizer_.get(); }
+  // The tokenizer, or an error of kind tokenizer_missing.
+  absl::StatusOr<const Tokenizer*> NeedTokenizer() const;
+
+ private:
+  TextModel() = default;
+
+  std::unique_ptr<GgufFile> file_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  ModelGraph graph_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_TEXT_MODEL_H_
