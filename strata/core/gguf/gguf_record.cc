@@ -204,7 +204,9 @@ absl::Status ReadTensorBody(GgufCursor& cursor, GgufTensor& tensor) {
   ASSIGN_OR_RETURN(const uint32_t type, cursor.Read<uint32_t>());
   const BlockTypeInfo* const info = FindBlockType(type);
   if (info == nullptr) {
-    return Error("bad_type", absl::StrCat("block type ", type, " is unknown or withdrawn"));
+    // Forks number types of their own from here on.
+    const absl::string_view hint = type >= 97 && type < 1024 ? "; a fork's own, by its number" : "";
+    return Error("bad_type", absl::StrCat("block type ", type, " is unknown or withdrawn", hint));
   }
   tensor.type = info->type;
   ASSIGN_OR_RETURN(tensor.bytes, TensorBytes(tensor, *info));
