@@ -67,7 +67,7 @@ CacheFiller::CacheFiller(const Options& options, Device& device, ExpertSource& s
 CacheFiller::~CacheFiller() { workers_.Wait(); }
 
 void CacheFiller::Start(const Job& job) {
-  CHECK(readers_done()) << "a job is still running";
+  CHECK(!workers_.running()) << "a job is still running";
   CHECK(job.checksums.empty() || job.checksums.size() == job.items.size());
   job_ = job;
   job_bytes_ = 0;
@@ -83,7 +83,17 @@ void CacheFiller::Start(const Job& job) {
     (in_place ? in_place_ : through_stages_).items.push_back(static_cast<int>(i));
   }
   if (!job.checksums.empty()) to_checksum_.items = in_place_.items;
+  if (!job.after.empty()) {
+    for (const auto& queue : queues_) {
+      if (const absl::Status status = queue->WaitFor(job.after); !status.ok()) Fail(status);
+    }
+  }
   workers_.Start();
+}
+
+bool CacheFiller::Done() const {
+  return !workers_.running() && std::all_of(queues_.begin(), queues_.end(),
+                                            [](const auto& queue) { return queue->Done(); });
 }
 
 absl::Status CacheFiller::Finish() {
@@ -97,6 +107,7 @@ absl::Status CacheFiller::Finish() {
   }
   if (const absl::Status status = source_.files().CheckUnchanged(); !status.ok()) Fail(status);
   if (job_.progress) job_.progress(GetProgress());
+  job_.after = DeviceEvent();
   if (failed_.exchange(false)) device_.ClearError();
   MutexLock lock(&mutex_);
   return std::exchange(failure_, absl::OkStatus());

@@ -26,6 +26,7 @@
 #include "strata/cache/stage_pool.h"
 #include "strata/core/checksum.h"
 #include "strata/core/device.h"
+#include "strata/core/device_event.h"
 #include "strata/core/mutex.h"
 #include "strata/core/worker_group.h"
 
@@ -51,7 +52,11 @@ class CacheFiller {
   };
 
   struct Job {
+    // Hottest first: they are started in this order. None of the experts leaves the arena, and no
+    // window is registered anew, before Finish.
     absl::Span<const FillItem> items = {};
+    // No copy begins before it: what may still read a destination. Empty when nothing does.
+    DeviceEvent after = {};
     // Empty, or as many as items: the checksum of each blob's slices, one after the other, computed
     // from the bytes that are copied.
     absl::Span<Checksum> checksums = {};
@@ -72,8 +77,8 @@ class CacheFiller {
 
   // Items and checksums live until Finish.
   void Start(const Job& job);
-  // True when Finish will not wait for the readers.
-  bool readers_done() const { return !workers_.running(); }
+  // True when Finish will not block.
+  bool Done() const;
   // Blocks until every byte has arrived. On an error no destination of the job may be trusted; it
   // names expert, role and shard where one is to blame. Nothing of the job runs any more.
   absl::Status Finish();

@@ -173,11 +173,34 @@ TEST(CacheFillerTest, StartDoesNotWaitForCopies) {
   const TestExperts experts;
   Machine machine(experts, {.device = {.copies = HostDevice::kHeld}, .num_registered = 16});
   machine.filler_->Start({.items = machine.items_});
-  while (!machine.filler_->readers_done()) std::this_thread::yield();
+  EXPECT_FALSE(machine.filler_->Done());
   EXPECT_EQ(machine.NumWrong(), 16);
-  machine.device_.RunHeldCopies();
+  while (!machine.filler_->Done()) machine.device_.RunHeldCopies();
   ASSERT_TRUE(machine.filler_->Finish().ok());
   EXPECT_EQ(machine.NumWrong(), 0);
+}
+
+TEST(CacheFillerTest, NoCopyBeginsBeforeTheEventThatTheJobWaitsFor) {
+  const TestExperts experts;
+  for (const int num_registered : {0, 16}) {
+    Machine machine(experts, {.device = {.copies = HostDevice::kHeld},
+                              .num_registered = num_registered,
+                              .num_stages = 16});
+    // The last to use the slots before the job: many copies, one after the other.
+    const DeviceStream reader = *machine.device_.CreateStream();
+    const PinnedMemory junk = *machine.device_.AllocatePinned(machine.slots_.size());
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(machine.device_
+                      .CopyToDevice(machine.slots_.data(),
+                                    absl::MakeConstSpan(junk.data(), junk.size()), reader)
+                      .ok());
+    }
+    machine.filler_->Start(
+        {.items = machine.items_, .after = machine.device_.Record(reader).value()});
+    while (!machine.filler_->Done()) machine.device_.RunHeldCopies();
+    ASSERT_TRUE(machine.filler_->Finish().ok());
+    EXPECT_EQ(machine.NumWrong(), 0);
+  }
 }
 
 TEST(CacheFillerTest, FillsColdFiles) {

@@ -83,6 +83,19 @@ void CopyQueue::PopOldest() {
   --num_submissions_;
 }
 
+absl::Status CopyQueue::WaitFor(const DeviceEvent& event) {
+  MutexLock lock(&mutex_);
+  return device_.StreamWait(stream_, event);
+}
+
+bool CopyQueue::Done() {
+  MutexLock lock(&mutex_);
+  if (num_submissions_ == 0) return true;
+  const InFlight& newest = ring_[(oldest_ + num_submissions_ - 1) % ring_.size()];
+  const absl::StatusOr<bool> ended = device_.HasEnded(newest.event);
+  return !ended.ok() || *ended;  // What is wrong, Finish tells.
+}
+
 absl::Status CopyQueue::Finish() {
   MutexLock lock(&mutex_);
   absl::Status outcome;

@@ -32,6 +32,12 @@ class CopyQueue {
   absl::StatusOr<DeviceEvent> Submit(absl::Span<const HostToDeviceCopy> copies, Issue issue)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Copies submitted from now on wait for the event.
+  absl::Status WaitFor(const DeviceEvent& event) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // True when Finish will not block.
+  bool Done() ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Blocks until all copies have ended. An error if one failed since the last Finish that was not
   // told by Submit; then the queue is as good as new.
   absl::Status Finish() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -210,7 +210,7 @@ absl::Status HostDevice::CopyBatchToDevice(absl::Span<const HostToDeviceCopy> co
 
 absl::Status HostDevice::StreamWait(const DeviceStream& stream, const DeviceEvent& event) {
   RETURN_IF_ERROR(StandingError());
-  StreamOf(stream).WaitFor(event);
+  if (!event.empty()) StreamOf(stream).WaitFor(event);
   return absl::OkStatus();
 }
 
