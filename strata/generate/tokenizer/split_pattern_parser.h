@@ -28,7 +28,7 @@ class SplitPatternParser {
   Atom ParseGroup();          // After "(".
   CodePointSet ParseSet();    // A class, a property or one character.
   CodePointSet ParseClass();  // After "[".
-  // After "\": adds a property or white space to `set`, or returns the character it stands for.
+  // Takes `\p{..}` or `\s` into `set`, if that comes next.
   bool AddEscapedProperty(CodePointSet& set);
   char32_t ParseCharacter();
   void AddCharacter(char32_t character, CodePointSet& set) const;

@@ -18,6 +18,11 @@
 #include "strata/generate/tokenizer/utf8.h"
 
 namespace strata {
+namespace {
+
+constexpr size_t kMaxTextBytes = size_t{1} << 30;  // Places in a text are counted in int32.
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Create(Vocabulary vocabulary) {
   RETURN_IF_ERROR(CheckVocabulary(vocabulary));
@@ -96,6 +101,10 @@ absl::Status Tokenizer::AppendRun(absl::Span<const TextPiece> run, bool& after_s
       specials.push_back(special);
     }
     text += piece_text;
+  }
+  if (text.size() > kMaxTextBytes) {
+    return UsageError(absl::StrCat("a text of ", text.size(), " bytes is longer than the ",
+                                   kMaxTextBytes, " that are encoded at once"));
   }
 
   size_t at = 0;
