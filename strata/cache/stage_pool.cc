@@ -26,6 +26,10 @@ using Clock = std::chrono::steady_clock;
 // and a whole pool of them is in flight when somebody waits.
 constexpr std::chrono::microseconds kPollInterval(20);
 
+// Asking after a copy costs about as much as issuing one. The copies that were started first are
+// the first to end, but for those of other streams: a look at the eldest usually finds a stage.
+constexpr int kLikelyToHaveEnded = 2;
+
 // More copies of one stage than this are rare; beyond it the list of its events grows.
 constexpr int kUsualEventsPerStage = 4;
 
@@ -76,7 +80,7 @@ absl::StatusOr<StagePool::Stage> StagePool::AcquireWithin(std::chrono::nanosecon
 std::optional<StagePool::Stage> StagePool::TryAcquire() {
   MutexLock lock(&mutex_);
   // Which copies have ended may be unknown for now: then their stages are not free.
-  if (free_.empty()) CollectEnded().IgnoreError();
+  if (free_.empty()) CollectEnded(num_stages()).IgnoreError();
   if (free_.empty()) {
     ++counters_.exhausted;
     return std::nullopt;
@@ -86,7 +90,7 @@ std::optional<StagePool::Stage> StagePool::TryAcquire() {
 
 absl::StatusOr<StagePool::Stage> StagePool::AcquireUntil(std::optional<TimePoint> deadline) {
   MutexLock lock(&mutex_);
-  if (free_.empty()) RETURN_IF_ERROR(CollectEnded());
+  if (free_.empty()) RETURN_IF_ERROR(CollectEnded(kLikelyToHaveEnded));
   if (free_.empty()) {
     const TimePoint start = Clock::now();
     const absl::Status waited = WaitForFree(deadline);
@@ -102,49 +106,52 @@ absl::StatusOr<StagePool::Stage> StagePool::AcquireUntil(std::optional<TimePoint
   return Lease();
 }
 
+// One waiting thread watches the copies in flight; the others sleep until a stage is free, so that
+// the driver is not asked the same question by all of them.
 absl::Status StagePool::WaitForFree(std::optional<TimePoint> deadline) {
   while (free_.empty()) {
     if (deadline.has_value() && Clock::now() >= *deadline) {
       return absl::DeadlineExceededError(absl::StrCat("none of ", num_stages(), " stages is free"));
     }
-    WaitForChange(deadline);
-    if (free_.empty()) RETURN_IF_ERROR(CollectEnded());
+    if (in_flight_.empty() || somebody_watches_) {
+      SleepUntilChange(deadline);
+      continue;
+    }
+    somebody_watches_ = true;
+    changed_.WaitUntil(&mutex_, Clock::now() + kPollInterval);
+    somebody_watches_ = false;
+    if (free_.empty()) RETURN_IF_ERROR(CollectEnded(kLikelyToHaveEnded));
+    if (free_.empty()) RETURN_IF_ERROR(CollectEnded(num_stages()));
   }
   return absl::OkStatus();
 }
 
-// One waiting thread watches the copies in flight; the others sleep until a stage is free, so that
-// the driver is not asked the same question by all of them.
-void StagePool::WaitForChange(std::optional<TimePoint> deadline) {
-  if (in_flight_.empty() || somebody_polls_) {
-    if (deadline.has_value()) {
-      changed_.WaitUntil(&mutex_, *deadline);
-    } else {
-      changed_.Wait(&mutex_);
-    }
-    return;
+void StagePool::SleepUntilChange(std::optional<TimePoint> deadline) {
+  if (deadline.has_value()) {
+    changed_.WaitUntil(&mutex_, *deadline);
+  } else {
+    changed_.Wait(&mutex_);
   }
-  somebody_polls_ = true;
-  changed_.WaitUntil(&mutex_, Clock::now() + kPollInterval);
-  somebody_polls_ = false;
 }
 
-absl::Status StagePool::CollectEnded() {
+absl::Status StagePool::CollectEnded(int max_running) {
   const size_t free_before = free_.size();
   absl::Status unknown;
   auto kept = in_flight_.begin();
-  for (const int index : in_flight_) {
-    Slot& slot = slots_[index];
+  auto next = in_flight_.begin();
+  for (; next != in_flight_.end() && max_running > 0; ++next) {
+    Slot& slot = slots_[*next];
     const absl::StatusOr<bool> ended = HaveEnded(slot.events);
     if (!ended.ok()) unknown = ended.status();
     if (ended.ok() && *ended) {
       slot.state = State::kFree;
-      free_.push_back(index);
+      free_.push_back(*next);
     } else {
-      *kept++ = index;
+      *kept++ = *next;
+      --max_running;
     }
   }
-  in_flight_.erase(kept, in_flight_.end());
+  in_flight_.erase(kept, next);
   if (free_.size() == free_before) return unknown;
   changed_.NotifyAll();
   return absl::OkStatus();
@@ -174,7 +181,7 @@ StagePool::Stage StagePool::Lease() {
 
 int StagePool::CountIn(State state) {
   MutexLock lock(&mutex_);
-  CollectEnded().IgnoreError();
+  CollectEnded(num_stages()).IgnoreError();
   return static_cast<int>(std::count_if(slots_.begin(), slots_.end(),
                                         [&](const Slot& slot) { return slot.state == state; }));
 }

@@ -86,9 +86,9 @@ class StagePool {
   absl::StatusOr<Stage> AcquireUntil(std::optional<TimePoint> deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   // Blocks until a stage is free.
   absl::Status WaitForFree(std::optional<TimePoint> deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void WaitForChange(std::optional<TimePoint> deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Frees what has ended, the longest in flight first.
-  absl::Status CollectEnded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SleepUntilChange(std::optional<TimePoint> deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Frees what has ended, the longest in flight first, until this many were found running.
+  absl::Status CollectEnded(int max_running) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<bool> HaveEnded(std::vector<DeviceEvent>& events) const;
   Stage Lease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -107,7 +107,7 @@ class StagePool {
   std::vector<Slot> slots_;  // As many as ever; their contents are guarded.
   std::vector<int> free_ ABSL_GUARDED_BY(mutex_);
   std::vector<int> in_flight_ ABSL_GUARDED_BY(mutex_);  // Without a lease, oldest first.
-  bool somebody_polls_ ABSL_GUARDED_BY(mutex_) = false;
+  bool somebody_watches_ ABSL_GUARDED_BY(mutex_) = false;
   Counters counters_ ABSL_GUARDED_BY(mutex_);
 };
 

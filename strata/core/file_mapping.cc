@@ -12,44 +12,42 @@
 #include <string>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/core/error.h"
+#include "strata/core/file_descriptor.h"
 
 namespace strata {
 
 absl::StatusOr<std::unique_ptr<FileMapping>> FileMapping::Open(const std::string& path) {
   // Without O_NONBLOCK a FIFO that nobody writes would be waited for; regular files ignore it.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return IoError(path, "cannot open", errno);
-  absl::Cleanup close_fd = [fd] { close(fd); };
+  FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.is_open()) return IoError(path, "cannot open", errno);
   struct stat info;
-  if (fstat(fd, &info) != 0) return IoError(path, "cannot examine", errno);
+  if (fstat(fd.get(), &info) != 0) return IoError(path, "cannot examine", errno);
   if (S_ISDIR(info.st_mode)) return IoError(path, "cannot read", EISDIR);
   if (!S_ISREG(info.st_mode)) return InputError("io", path, "cannot map: not a regular file");
 
   absl::Span<const std::byte> bytes;
   if (info.st_size > 0) {
     const size_t size = static_cast<size_t>(info.st_size);
-    void* const data = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+    void* const data = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
     if (data == MAP_FAILED) {
       return IoError(path, absl::StrCat("cannot map ", size, " bytes"), errno);
     }
     bytes = absl::MakeConstSpan(static_cast<const std::byte*>(data), size);
   }
-  std::move(close_fd).Cancel();
-  return std::unique_ptr<FileMapping>(new FileMapping(path, fd, info.st_mtim, bytes));
+  return std::unique_ptr<FileMapping>(new FileMapping(path, std::move(fd), info.st_mtim, bytes));
 }
 
-FileMapping::FileMapping(const std::string& path, int fd, const timespec& modified,
+FileMapping::FileMapping(const std::string& path, FileDescriptor fd, const timespec& modified,
                          absl::Span<const std::byte> bytes)
-    : path_(path), fd_(fd), modified_(modified), bytes_(bytes) {
+    : path_(path), fd_(std::move(fd)), modified_(modified), bytes_(bytes) {
   if (!bytes.empty()) {
-    region_ = std::make_unique<const BackedRegion>(bytes.data(), bytes.size(), fd);
+    region_ = std::make_unique<const BackedRegion>(bytes.data(), bytes.size(), fd_.get());
   }
 }
 
@@ -58,7 +56,6 @@ FileMapping::~FileMapping() {
   if (!bytes_.empty()) {
     PCHECK(munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size()) == 0);
   }
-  close(fd_);
 }
 
 void FileMapping::DropPages(int64_t offset, int64_t num_bytes) const {
@@ -80,7 +77,7 @@ absl::Status FileMapping::CheckUnchanged() const {
                                    "its disk failed"));
   }
   struct stat info;
-  if (fstat(fd_, &info) != 0) return IoError(path_, "cannot examine", errno);
+  if (fstat(fd_.get(), &info) != 0) return IoError(path_, "cannot examine", errno);
   if (info.st_size != size()) {
     return InputError("changed", path_,
                       absl::StrCat("the file was ", size(), " bytes long when it was opened, now ",

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "strata/core/bus_error_handler.h"
+#include "strata/core/file_descriptor.h"
 
 namespace strata {
 
@@ -37,7 +38,7 @@ class FileMapping {
   int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
   const std::string& path() const { return path_; }
   // Open for reading while the object lives; for large reads that do not go through page faults.
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
 
   // Lets go of the memory behind a part that was read and is not needed soon; it still reads the
   // same. Only whole pages inside the part are dropped.
@@ -48,12 +49,12 @@ class FileMapping {
   absl::Status CheckUnchanged() const;
 
  private:
-  // Takes `fd` over, whose size and modification time are given, and the mapping of that file.
-  FileMapping(const std::string& path, int fd, const timespec& modified,
+  // Takes over `fd`, whose modification time is given, and the mapping of all of that file.
+  FileMapping(const std::string& path, FileDescriptor fd, const timespec& modified,
               absl::Span<const std::byte> bytes);
 
   const std::string path_;
-  const int fd_;
+  const FileDescriptor fd_;
   const timespec modified_;
   const absl::Span<const std::byte> bytes_;
   std::unique_ptr<const BackedRegion> region_;  // Null for an empty file.

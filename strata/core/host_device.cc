@@ -19,6 +19,7 @@
 #include "strata/core/host_pins.h"
 #include "strata/core/host_stream.h"
 #include "strata/core/mutex.h"
+#include "strata/core/status_copy.h"
 #include "strata/core/status_macros.h"
 
 namespace strata {
@@ -146,9 +147,10 @@ absl::StatusOr<HostRegistration> HostDevice::RegisterReadOnly(absl::Span<const s
 absl::StatusOr<HostRegistration> HostDevice::RegisterAs(absl::Span<const std::byte> memory,
                                                         HostPins::Access access) {
   RETURN_IF_ERROR(Enter(Call::kRegister, memory.size()));
-  if (const absl::Status pinned = pins_.Pin(memory, access); !pinned.ok()) {
-    return Refuse("register", memory.size(), pinned);
-  }
+  absl::Status pinned;
+  if (access == HostPins::Access::kSharedReadOnly) pinned = DeepCopy(options_.read_only_refusal);
+  if (pinned.ok()) pinned = pins_.Pin(memory, access);
+  if (!pinned.ok()) return Refuse("register", memory.size(), pinned);
   void* const handle = const_cast<std::byte*>(memory.data());
   return HostRegistration(DeviceLoan(*this, DeviceLoan::Kind::kRegistration, handle), memory);
 }
@@ -279,14 +281,14 @@ absl::Status HostDevice::Enter(Call call, int64_t bytes) {
 
 absl::Status HostDevice::StandingError() const {
   MutexLock lock(&mutex_);
-  return standing_error_;
+  return DeepCopy(standing_error_);
 }
 
 absl::Status HostDevice::Refuse(absl::string_view call, int64_t bytes, const absl::Status& reason) {
   const absl::Status error(reason.code(), absl::StrCat("HostDevice ", call, " of ", bytes,
                                                        " bytes: ", reason.message()));
   MutexLock lock(&mutex_);
-  if (standing_error_.ok()) standing_error_ = error;
+  if (standing_error_.ok()) standing_error_ = DeepCopy(error);
   return error;
 }
 

@@ -40,6 +40,7 @@ class HostDevice : public Device {
     int64_t memory_bytes = int64_t{1} << 40;
     int64_t pin_limit_bytes = std::numeric_limits<int64_t>::max();  // As RLIMIT_MEMLOCK would.
     bool can_register_read_only = true;
+    absl::Status read_only_refusal = {};  // What every RegisterReadOnly gets, as of a filesystem.
   };
 
   HostDevice() : HostDevice(Options()) {}

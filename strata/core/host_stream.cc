@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "strata/core/device.h"
 #include "strata/core/mutex.h"
+#include "strata/core/status_copy.h"
 
 namespace strata {
 
@@ -37,7 +38,7 @@ bool HostEvent::ended() const {
 absl::Status HostEvent::Wait() {
   MutexLock lock(&mutex_);
   while (!ended_) end_.Wait(&mutex_);
-  return outcome_;
+  return DeepCopy(outcome_);
 }
 
 HostStream::HostStream(Options options)
@@ -99,7 +100,7 @@ void HostStream::FinishHeldCopies() {
 absl::Status HostStream::Finish() {
   MutexLock lock(&mutex_);
   while (num_done_ < num_queued_) changed_.Wait(&mutex_);
-  return failure_;
+  return DeepCopy(failure_);
 }
 
 void HostStream::Drain() {
@@ -149,14 +150,14 @@ void HostStream::RunUntilClosed() {
     }
     const absl::Status outcome = Run(work);
     if (work.kind == Work::Kind::kRecord) {
-      static_cast<HostEvent*>(work.event.handle())->End(outcome);
+      static_cast<HostEvent*>(work.event.handle())->End(DeepCopy(outcome));
     }
     // Whoever sees the queue empty must not find the event still held.
     work.event = DeviceEvent();
     MutexLock lock(&mutex_);
     ++num_done_;
     if (work.kind == Work::Kind::kCopy) --queued_copies_;
-    if (failure_.ok()) failure_ = outcome;
+    if (failure_.ok()) failure_ = DeepCopy(outcome);
     changed_.NotifyAll();
   }
 }
@@ -173,7 +174,7 @@ absl::Status HostStream::Run(Work& work) {
       break;
   }
   MutexLock lock(&mutex_);
-  return failure_;
+  return DeepCopy(failure_);
 }
 
 absl::Status HostStream::RunCopy(const HostToDeviceCopy& copy) {

@@ -165,6 +165,12 @@ TEST_F(GgufFileTest, AMergedSplitIsASingleFile) {
   const auto file = GgufFile::Open(Write("model.gguf", writer));
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_FALSE((*file)->is_split());
+  EXPECT_EQ(Kind(Write("m-00001-of-00002.gguf", writer)), "split_count");
+}
+
+TEST_F(GgufFileTest, SplitKeysWithoutACountAreIncomplete) {
+  EXPECT_EQ(Kind(Write("model.gguf", GgufWriter().Key("split.no", uint32_t{0}))),
+            "split_key_missing");
 }
 
 TEST_F(GgufFileTest, AWholeModelUnderAShardsNameIsNotTakenForOne) {

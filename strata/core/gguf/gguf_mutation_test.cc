@@ -31,7 +31,14 @@ uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise) {
   return text != nullptr && absl::SimpleAtoi(text, &number) ? number : otherwise;
 }
 
-uint64_t NumMutations() { return NumberFromEnvironment("STRATA_MUTATIONS", 100000); }
+// ThreadSanitizer has little to see in one thread, and takes its time.
+#ifdef __SANITIZE_THREAD__
+constexpr uint64_t kDefaultMutations = 10000;
+#else
+constexpr uint64_t kDefaultMutations = 100000;
+#endif
+
+uint64_t NumMutations() { return NumberFromEnvironment("STRATA_MUTATIONS", kDefaultMutations); }
 uint64_t Seed() { return NumberFromEnvironment("STRATA_MUTATION_SEED", 1); }
 
 std::mt19937_64 RandomOf(uint64_t input) {

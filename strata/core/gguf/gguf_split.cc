@@ -104,16 +104,18 @@ std::string ShardPath(const SplitName& name, int number) {
 
 bool IsSplit(const GgufHeader& header) {
   const GgufValue* const count = header.Find(kCountKey);
-  return count != nullptr && count->AsInt() != 0;
+  if (count != nullptr) return count->AsInt() != 0;
+  return header.Find(kNumberKey) != nullptr || header.Find(kTotalKey) != nullptr;
 }
 
 absl::StatusOr<SplitName> IdentifyShard(const GgufHeader& header, const std::string& path) {
   const std::optional<SplitName> name = ParseSplitName(path);
   if (!IsSplit(header)) {
     if (!name.has_value() || name->count == 1) return SplitName{};
-    return InputError("split_key_missing", "",
-                      absl::StrCat("named as shard ", name->number, " of ", name->count,
-                                   ", but it has no key ", kCountKey));
+    const bool says_zero = header.Find(kCountKey) != nullptr;
+    return InputError(says_zero ? "split_count" : "split_key_missing", "",
+                      absl::StrCat("named as shard ", name->number, " of ", name->count, ", but ",
+                                   kCountKey, says_zero ? " is 0" : " is missing"));
   }
   if (!name.has_value()) {
     ASSIGN_OR_RETURN(const int64_t count, ReadSplitKey(header, kCountKey));

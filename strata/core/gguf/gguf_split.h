@@ -26,8 +26,8 @@ std::optional<SplitName> ParseSplitName(absl::string_view path);
 // The path of shard `number` (from 1) of the same model.
 std::string ShardPath(const SplitName& name, int number);
 
-// True when the file says that it is part of a split, be it of one shard: split.count is there and
-// not the 0 that mergers of splits leave behind.
+// True when the file says that it is part of a split, be it of one shard: it has split keys, and
+// split.count is not the 0 that joiners of splits leave behind.
 bool IsSplit(const GgufHeader& header);
 
 // Which shard of how many the file at `path` is; its keys and its name must agree. A file that is

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "glog/logging.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/architecture.h"
 #include "strata/core/gguf/gguf_file.h"
@@ -233,6 +234,13 @@ int64_t NumTokens(const GgufFile& file) {
 }
 
 }  // namespace
+
+int64_t PerBlock::At(int64_t block) const {
+  if (values_.size() == 1) return values_[0];
+  CHECK(block >= 0 && block < static_cast<int64_t>(values_.size()))
+      << "there is no block " << block;
+  return values_[static_cast<size_t>(block)];
+}
 
 int64_t PerBlock::max() const { return *std::max_element(values_.begin(), values_.end()); }
 

@@ -25,9 +25,7 @@ class PerBlock {
   PerBlock() = default;
   // Not empty.
   explicit PerBlock(std::vector<int64_t> values) : values_(std::move(values)) {}
-  int64_t At(int64_t block) const {
-    return values_[values_.size() == 1 ? 0 : static_cast<size_t>(block)];
-  }
+  int64_t At(int64_t block) const;
   // The largest of all blocks.
   int64_t max() const;
   // One number, or one for each block.

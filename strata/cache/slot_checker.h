@@ -1,0 +1,38 @@
+// Reads slots back from the device and compares every byte with the expert's source: any slots, or
+// all of them. That slot 0 is right says nothing of slot 1.
+//
+// Used by one thread. Collaborators outlive it; a stage holds the largest blob.
+#ifndef STRATA_CACHE_SLOT_CHECKER_H_
+#define STRATA_CACHE_SLOT_CHECKER_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "strata/cache/expert_source.h"
+#include "strata/cache/fill_item.h"
+#include "strata/cache/stage_pool.h"
+#include "strata/core/device.h"
+
+namespace strata {
+
+class SlotChecker {
+ public:
+  SlotChecker(Device& device, const ExpertSource& source, StagePool& stages, int num_readers = 8);
+
+  // kDataLoss when a slot differs: expert, role, shard and the first wrong byte are named.
+  absl::Status Check(absl::Span<const FillItem> slots);
+
+ private:
+  absl::Status CheckSlot(const FillItem& slot, const DeviceStream& stream);
+  absl::Status CompareParts(ExpertId id, const std::byte* copy) const;
+
+  Device& device_;
+  const ExpertSource& source_;
+  StagePool& stages_;
+  const int num_readers_;
+};
+
+}  // namespace strata
+
+#endif  // STRATA_CACHE_SLOT_CHECKER_H_
