@@ -37,7 +37,8 @@ struct IntegerFormat {
   std::optional<ActivationForm> activation;
   int integer_weights;  // Weights of one integer block: 16, 32 or 256.
   bool has_mins;
-  bool has_factors() const { return integer_weights == 256; }
+  int factor_weights;  // Weights that share a factor, 16, 32 or 256; 0 for none.
+  bool has_factors() const { return factor_weights > 0; }
   // `part` is the integer block within the block of the file.
   void (*unpack)(const uint8_t* block, int part, IntegerBlock& out);
 };
