@@ -1,38 +1,62 @@
 #include "strata/generate/kernels/mat_mul.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/activation.h"
+#include "strata/generate/kernels/isa.h"
 #include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/row_dot.h"
+#include "strata/generate/kernels/weight_matrix.h"
+#if defined(__x86_64__)
+#include "strata/generate/kernels/x86/mat_mul_kernel.h"
+#endif
 
 namespace strata {
+namespace {
 
-int64_t WeightMatrix::row_bytes() const {
-  const BlockTypeInfo& info = InfoOf(type);
-  return columns / info.block_weights * info.block_bytes;
+void MatMulScalar(const WeightMatrix& weights, RowRange rows, absl::Span<const ActivationView> xs,
+                  absl::Span<float* const> ys) {
+  std::vector<float> results(xs.size());
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    RowDots(weights.type, weights.row(r), xs, absl::MakeSpan(results));
+    for (size_t v = 0; v < ys.size(); ++v) ys[v][r] = results[v];
+  }
 }
+
+bool AreFinite(absl::Span<const float> values) {
+  uint32_t max = 0;
+  for (float value : values) max = std::max(max, f32::MagnitudeBits(value));
+  return max < f32::kInfinityBits;
+}
+
+}  // namespace
 
 bool MatMul(const WeightMatrix& weights, RowRange rows, absl::Span<const ActivationView> xs,
             absl::Span<float* const> ys) {
   CHECK_EQ(xs.size(), ys.size());
   CHECK(0 <= rows.begin && rows.end <= weights.rows) << rows.begin << ".." << rows.end;
-  for (const ActivationView& x : xs) CHECK_EQ(x.size, weights.columns);
-  bool finite = true;
-  std::vector<float> results(xs.size());
-  for (int64_t r = rows.begin; r < rows.end; ++r) {
-    RowDots(weights.type, weights.row(r), xs, absl::MakeSpan(results));
-    for (size_t v = 0; v < ys.size(); ++v) {
-      ys[v][r] = results[v];
-      finite = finite && f32::IsFinite(results[v]);
-    }
+  const std::optional<ActivationForm> form = ActivationFormOf(weights.type);
+  for (const ActivationView& x : xs) CHECK(x.size == weights.columns && x.form == form);
+  if (xs.empty() || rows.begin >= rows.end) return true;
+  const Isa isa = CurrentIsa();
+  if (isa == Isa::kScalar) {
+    MatMulScalar(weights, rows, xs, ys);
+  } else {
+#if defined(__x86_64__)
+    x86::KernelFor(isa, weights.type, xs.size())(weights, rows, xs, ys);
+#endif
   }
-  return finite;
+  return std::all_of(ys.begin(), ys.end(), [rows](const float* y) {
+    return AreFinite(
+        absl::MakeConstSpan(y + rows.begin, static_cast<size_t>(rows.end - rows.begin)));
+  });
 }
 
 bool MatVec(const WeightMatrix& weights, const ActivationView& x, absl::Span<float> y) {

@@ -8,3 +8,11 @@ VECTORIZED = NUMERIC + select({
     "//strata/generate/kernels:optimized": ["-O3"],
     "//conditions:default": [],
 })
+
+# Where registers are written out by hand, the compiler's own ideas of vectors only add moves. GCC 12
+# warns of the undefined registers inside its own AVX-512 intrinsics.
+INTRINSICS = VECTORIZED + [
+    "-fno-tree-vectorize",
+    "-Wno-maybe-uninitialized",
+    "-Wno-uninitialized",
+]

@@ -22,9 +22,18 @@ constexpr int64_t kGroupWeights = 256;
 // Vectors that share one pass over a row: their running values stay in the first-level cache.
 constexpr size_t kMaxVectorsPerPass = 64;
 
-int32_t DotOfIntegers(const int16_t* weights, const int8_t* q, int n) {
+int32_t DotOfIntegers(const int8_t* weights, const int8_t* q, int n) {
   int32_t sum = 0;
   for (int i = 0; i < n; ++i) sum += weights[i] * q[i];
+  return sum;
+}
+
+int32_t DotOfFactors(const IntegerBlock& block, const int8_t* q, int n) {
+  int32_t sum = 0;
+  for (int i = 0; i < n; i += kWeightsPerFactor) {
+    sum += block.factors[i / kWeightsPerFactor] *
+           DotOfIntegers(block.weights + i, q + i, kWeightsPerFactor);
+  }
   return sum;
 }
 
@@ -39,7 +48,8 @@ float Chain(const IntegerFormat& format, const IntegerBlock& block, const Activa
             int64_t begin, float group) {
   const int n = format.integer_weights;
   const float da = x.scales[begin / BlockSizeOf(x.form)];
-  const int32_t integer = DotOfIntegers(block.weights, x.q + begin, n);
+  const int32_t integer = format.has_factors() ? DotOfFactors(block, x.q + begin, n)
+                                               : DotOfIntegers(block.weights, x.q + begin, n);
   group = f32::Fma(f32::Mul(block.scale, da), f32::FromInt(integer), group);
   if (!format.has_mins) return group;
   const int weights_per_sum = SumSizeOf(x.form);

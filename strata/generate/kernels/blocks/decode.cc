@@ -17,7 +17,8 @@ namespace {
 // One integer block to out[0 .. format.integer_weights).
 void DecodeBlock(const IntegerFormat& format, const IntegerBlock& block, float* out) {
   for (int i = 0; i < format.integer_weights; ++i) {
-    out[i] = f32::Mul(block.scale, f32::FromInt(block.weights[i]));
+    const int factor = format.has_factors() ? block.factors[i / kWeightsPerFactor] : 1;
+    out[i] = f32::Mul(block.scale, f32::FromInt(factor * block.weights[i]));
   }
   if (!format.has_mins) return;
   const int weights_per_min = SumSizeOf(*format.activation);

@@ -1,11 +1,12 @@
 // A block of quantized weights before any rounding: integers under one or two scales.
 //
-//     weight i = scale * weights[i] + min_scale * mins[i / n]     n = weights per min
+//     weight i = scale * factors[i / 16] * weights[i] + min_scale * mins[i / n]
 //
-// Decoding and dot products of all quantized types are made from this form: each type only says how
-// its bytes unpack into it. Sub-block scales are multiplied into the integers (exact, at most 14
-// bits) and their powers of two into `scale` (exact too). With activations a, the exact integers
-// of a dot product are I = sum weights[i] * a[i] and M = sum mins[j] * sums[j].
+// where n is the weights per min, and without the factors in blocks of fewer than 256. Decoding and
+// dot products of all quantized types are made from this form: each type only says how its bytes
+// unpack into it. Factors are the scales of sub-blocks; their powers of two go into `scale` (which
+// is exact). With activations a, the exact integers of a dot product are
+// I = sum factors[i / 16] * weights[i] * a[i] and M = sum mins[j] * sums[j].
 //
 // The layouts of the bytes are facts of the file format (ggml, see NOTICE).
 #ifndef STRATA_GENERATE_KERNELS_BLOCKS_INTEGER_BLOCK_H_
@@ -19,11 +20,14 @@
 
 namespace strata {
 
+inline constexpr int kWeightsPerFactor = 16;
+
 struct IntegerBlock {
   float scale;
   float min_scale;  // As mins: only when the format has_mins.
-  int16_t weights[256];
-  int16_t mins[16];  // One for each stored sum of the activations the block meets.
+  int8_t weights[256];
+  int16_t factors[16];  // At most 14 bits when multiplied with a weight.
+  int16_t mins[16];     // One for each stored sum of the activations the block meets.
 };
 
 // How a type unpacks. A block of the file holds block_weights / integer_weights integer blocks.
@@ -33,6 +37,8 @@ struct IntegerFormat {
   std::optional<ActivationForm> activation;
   int integer_weights;  // Weights of one integer block: 16, 32 or 256.
   bool has_mins;
+  int factor_weights;  // Weights that share a factor, 16, 32 or 256; 0 for none.
+  bool has_factors() const { return factor_weights > 0; }
   // `part` is the integer block within the block of the file.
   void (*unpack)(const uint8_t* block, int part, IntegerBlock& out);
 };

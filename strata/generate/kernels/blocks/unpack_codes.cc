@@ -8,23 +8,23 @@ namespace strata {
 namespace {
 
 // 32 codes of 4 bits from 16 bytes: the low nibbles, then the high ones.
-void UnpackNibbles(const uint8_t* codes, int16_t* weights) {
+void UnpackNibbles(const uint8_t* codes, int8_t* weights) {
   for (int j = 0; j < 16; ++j) {
-    weights[j] = codes[j] & 15;
-    weights[j + 16] = codes[j] >> 4;
+    weights[j] = static_cast<int8_t>(codes[j] & 15);
+    weights[j + 16] = static_cast<int8_t>(codes[j] >> 4);
   }
 }
 
-void AddToAll(int addend, int n, int16_t* weights) {
-  for (int j = 0; j < n; ++j) weights[j] = static_cast<int16_t>(weights[j] + addend);
+void AddToAll(int addend, int n, int8_t* weights) {
+  for (int j = 0; j < n; ++j) weights[j] = static_cast<int8_t>(weights[j] + addend);
 }
 
-void AddFifthBits(const uint8_t* high, int16_t* weights) {
+void AddFifthBits(const uint8_t* high, int8_t* weights) {
   const uint32_t bits = Load<uint32_t>(high);
-  for (int j = 0; j < 32; ++j) weights[j] = static_cast<int16_t>(weights[j] | (bits >> j & 1) << 4);
+  for (int j = 0; j < 32; ++j) weights[j] = static_cast<int8_t>(weights[j] | (bits >> j & 1) << 4);
 }
 
-void UnpackBytes(const uint8_t* codes, int n, int16_t* weights) {
+void UnpackBytes(const uint8_t* codes, int n, int8_t* weights) {
   for (int j = 0; j < n; ++j) weights[j] = static_cast<int8_t>(codes[j]);
 }
 
@@ -81,6 +81,7 @@ void UnpackQ8_1(const uint8_t* block, int /*part*/, IntegerBlock& out) {
 // f32 d | 256 int8 | 16 sums
 void UnpackQ8_K(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   out.scale = Load<float>(block);
+  SetFactors(1, 0, 16, out);
   UnpackBytes(block + 4, 256, out.weights);
 }
 
@@ -95,7 +96,7 @@ void UnpackQ2_0(const uint8_t* block, int part, IntegerBlock& out) {
   const uint8_t* codes = block + 2 + 8 * part;
   out.scale = LoadF16(block);
   for (int j = 0; j < 32; ++j) {
-    out.weights[j] = static_cast<int16_t>((codes[j / 4] >> 2 * (j % 4) & 3) - 1);
+    out.weights[j] = static_cast<int8_t>((codes[j / 4] >> 2 * (j % 4) & 3) - 1);
   }
 }
 
@@ -108,13 +109,14 @@ void UnpackTQ1_0(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   };
   static constexpr Run kRuns[] = {{0, 32, 5}, {32, 16, 5}, {48, 4, 4}};
   out.scale = LoadF16(block + 52);
-  int16_t* weight = out.weights;
+  SetFactors(1, 0, 16, out);
+  int8_t* weight = out.weights;
   for (const Run& run : kRuns) {
     int power = 1;
     for (int n = 0; n < run.num_digits; ++n, power *= 3) {
       for (int j = 0; j < run.num_bytes; ++j) {
         const int fraction = block[run.first_byte + j] * power & 255;
-        *weight++ = static_cast<int16_t>((fraction * 3 >> 8) - 1);
+        *weight++ = static_cast<int8_t>((fraction * 3 >> 8) - 1);
       }
     }
   }
@@ -123,7 +125,8 @@ void UnpackTQ1_0(const uint8_t* block, int /*part*/, IntegerBlock& out) {
 // 64 bytes of crumbs | f16 d
 void UnpackTQ2_0(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   out.scale = LoadF16(block + 64);
-  for (int i = 0; i < 256; ++i) out.weights[i] = static_cast<int16_t>(Crumb(block, i) - 1);
+  SetFactors(1, 0, 16, out);
+  for (int i = 0; i < 256; ++i) out.weights[i] = static_cast<int8_t>(Crumb(block, i) - 1);
 }
 
 }  // namespace strata

@@ -6,34 +6,30 @@
 #include "strata/generate/kernels/blocks/unpackers.h"
 #include "strata/generate/kernels/numerics.h"
 
-// Scales of these types are half-steps, d * (t + 1/2), times a power of two. They enter the
-// integers as 2t + 1, and the rest goes into the scale of the block.
+// Scales of these types are half-steps, d * (t + 1/2), times a power of two. The factors are 2t +
+// 1, and the rest goes into the scale of the block.
 
 namespace strata {
 namespace {
 
-// weights[j] = factor * row[j], negated where bit j of `signs` is set, counting from `first_bit`.
+// weights[j] = row[j], negated where bit j of `signs` is set, counting from `first_bit`.
 template <int kValues>
-void PlaceRow(const uint8_t (&row)[kValues], int factor, int signs, int first_bit,
-              int16_t* weights) {
+void PlaceRow(const uint8_t (&row)[kValues], int signs, int first_bit, int8_t* weights) {
   for (int j = 0; j < kValues; ++j) {
-    const int magnitude = factor * row[j];
-    weights[j] = static_cast<int16_t>((signs >> (first_bit + j) & 1) != 0 ? -magnitude : magnitude);
+    weights[j] = static_cast<int8_t>((signs >> (first_bit + j) & 1) != 0 ? -row[j] : row[j]);
   }
 }
 
 // Eight weights from two rows of four.
-void PlaceTwoRows(const uint8_t (&first)[4], const uint8_t (&second)[4], int factor, int signs,
-                  int16_t* weights) {
-  PlaceRow(first, factor, signs, 0, weights);
-  PlaceRow(second, factor, signs, 4, weights + 4);
+void PlaceTwoRows(const uint8_t (&first)[4], const uint8_t (&second)[4], int signs,
+                  int8_t* weights) {
+  PlaceRow(first, signs, 0, weights);
+  PlaceRow(second, signs, 4, weights + 4);
 }
 
 // A row of -1, 0, 1, each moved up or down by an eighth, in eighths.
-void PlaceTernaryRow(const int8_t (&row)[8], int factor, bool down, int16_t* weights) {
-  for (int j = 0; j < 8; ++j) {
-    weights[j] = static_cast<int16_t>(factor * (8 * row[j] + (down ? -1 : 1)));
-  }
+void PlaceTernaryRow(const int8_t (&row)[8], bool down, int8_t* weights) {
+  for (int j = 0; j < 8; ++j) weights[j] = static_cast<int8_t>(8 * row[j] + (down ? -1 : 1));
 }
 
 }  // namespace
@@ -44,9 +40,9 @@ void UnpackIQ2_XXS(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   for (int k = 0; k < 32; ++k) {
     const uint8_t* record = block + 2 + k / 4 * 8;
     const uint32_t codes = Load<uint32_t>(record + 4);
-    const int factor = 2 * static_cast<int>(codes >> 28) + 1;
+    SetFactors(2 * static_cast<int>(codes >> 28) + 1, k / 2, 1, out);
     const int signs = kSignsIq2xs[codes >> 7 * (k % 4) & 127];
-    PlaceRow(kGridIq2xxs[record[k % 4]], factor, signs, 0, out.weights + 8 * k);
+    PlaceRow(kGridIq2xxs[record[k % 4]], signs, 0, out.weights + 8 * k);
   }
 }
 
@@ -55,8 +51,8 @@ void UnpackIQ2_XS(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   out.scale = f32::Mul(LoadF16(block), 0.125f);
   for (int k = 0; k < 32; ++k) {
     const int code = Load<uint16_t>(block + 2 + 2 * k);
-    const int factor = 2 * PairedNibble(block + 66, k / 2) + 1;
-    PlaceRow(kGridIq2xs[code & 511], factor, kSignsIq2xs[code >> 9], 0, out.weights + 8 * k);
+    SetFactors(2 * PairedNibble(block + 66, k / 2) + 1, k / 2, 1, out);
+    PlaceRow(kGridIq2xs[code & 511], kSignsIq2xs[code >> 9], 0, out.weights + 8 * k);
   }
 }
 
@@ -67,8 +63,8 @@ void UnpackIQ2_S(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   for (int k = 0; k < 32; ++k) {
     const int upper_bits = block[66 + k / 4] >> 2 * (k % 4) & 3;
     const int row = block[2 + k] | upper_bits << 8;
-    const int factor = 2 * PairedNibble(block + 74, k / 2) + 1;
-    PlaceRow(kGridIq2s[row], factor, block[34 + k], 0, out.weights + 8 * k);
+    SetFactors(2 * PairedNibble(block + 74, k / 2) + 1, k / 2, 1, out);
+    PlaceRow(kGridIq2s[row], block[34 + k], 0, out.weights + 8 * k);
   }
 }
 
@@ -78,9 +74,9 @@ void UnpackIQ3_XXS(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   out.scale = f32::Mul(LoadF16(block), 0.25f);
   for (int k = 0; k < 32; ++k) {
     const uint32_t codes = Load<uint32_t>(block + 66 + k / 4 * 4);
-    const int factor = 2 * static_cast<int>(codes >> 28) + 1;
+    SetFactors(2 * static_cast<int>(codes >> 28) + 1, k / 2, 1, out);
     const int signs = kSignsIq2xs[codes >> 7 * (k % 4) & 127];
-    PlaceTwoRows(kGridIq3xxs[rows[2 * k]], kGridIq3xxs[rows[2 * k + 1]], factor, signs,
+    PlaceTwoRows(kGridIq3xxs[rows[2 * k]], kGridIq3xxs[rows[2 * k + 1]], signs,
                  out.weights + 8 * k);
   }
 }
@@ -93,8 +89,8 @@ void UnpackIQ3_S(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   for (int k = 0; k < 32; ++k) {
     const int first = rows[2 * k] | Bit(upper_bits, 2 * k) << 8;
     const int second = rows[2 * k + 1] | Bit(upper_bits, 2 * k + 1) << 8;
-    const int factor = 2 * PairedNibble(block + 106, k / 4) + 1;
-    PlaceTwoRows(kGridIq3s[first], kGridIq3s[second], factor, block[74 + k], out.weights + 8 * k);
+    SetFactors(2 * PairedNibble(block + 106, k / 4) + 1, k / 2, 1, out);
+    PlaceTwoRows(kGridIq3s[first], kGridIq3s[second], block[74 + k], out.weights + 8 * k);
   }
 }
 
@@ -105,8 +101,8 @@ void UnpackIQ1_S(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   for (int k = 0; k < 32; ++k) {
     const int high = Load<uint16_t>(block + 34 + k / 4 * 2);
     const int row = block[2 + k] | (high >> 3 * (k % 4) & 7) << 8;
-    const int factor = 2 * (high >> 12 & 7) + 1;
-    PlaceTernaryRow(kGridIq1s[row], factor, (high >> 15) != 0, out.weights + 8 * k);
+    SetFactors(2 * (high >> 12 & 7) + 1, k / 2, 1, out);
+    PlaceTernaryRow(kGridIq1s[row], (high >> 15) != 0, out.weights + 8 * k);
   }
 }
 
@@ -121,8 +117,8 @@ void UnpackIQ1_M(const uint8_t* block, int /*part*/, IntegerBlock& out) {
     const int row = block[k] | (nibble & 7) << 8;
     const int sixteen = k / 2;
     const int scales = Load<uint16_t>(block + 48 + sixteen / 4 * 2);
-    const int factor = 2 * (scales >> 3 * (sixteen % 4) & 7) + 1;
-    PlaceTernaryRow(kGridIq1s[row], factor, (nibble & 8) != 0, out.weights + 8 * k);
+    SetFactors(2 * (scales >> 3 * (sixteen % 4) & 7) + 1, sixteen, 1, out);
+    PlaceTernaryRow(kGridIq1s[row], (nibble & 8) != 0, out.weights + 8 * k);
   }
 }
 

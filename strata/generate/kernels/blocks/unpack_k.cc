@@ -33,9 +33,9 @@ void UnpackSixBitScales(const uint8_t* block, const uint8_t* codes, const uint8_
     const int shift = i % 2 * 4;
     for (int j = 0; j < 32; ++j) {
       const int fifth_bit = high == nullptr ? 0 : high[j] >> i & 1;
-      out.weights[32 * i + j] =
-          static_cast<int16_t>(packed.scale * ((run[j] >> shift & 15) | fifth_bit << 4));
+      out.weights[32 * i + j] = static_cast<int8_t>((run[j] >> shift & 15) | fifth_bit << 4);
     }
+    SetFactors(packed.scale, 2 * i, 2, out);
     // One minimum serves the two sums of 16 activations in its 32.
     out.mins[2 * i] = static_cast<int16_t>(packed.min);
     out.mins[2 * i + 1] = static_cast<int16_t>(packed.min);
@@ -49,12 +49,10 @@ void UnpackQ2_K(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   out.scale = LoadF16(block + 80);
   out.min_scale = -LoadF16(block + 82);
   for (int i = 0; i < 16; ++i) {
-    const int scale = block[i] & 15;
-    for (int j = 16 * i; j < 16 * i + 16; ++j) {
-      out.weights[j] = static_cast<int16_t>(scale * Crumb(block + 16, j));
-    }
-    out.mins[i] = static_cast<int16_t>(block[i] >> 4);
+    out.factors[i] = block[i] & 15;
+    out.mins[i] = block[i] >> 4;
   }
+  for (int i = 0; i < 256; ++i) out.weights[i] = static_cast<int8_t>(Crumb(block + 16, i));
 }
 
 // 32 bytes of third bits | 64 bytes of crumbs | 12 bytes of 6-bit scales | f16 d
@@ -64,12 +62,11 @@ void UnpackQ3_K(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   out.scale = LoadF16(block + 108);
   for (int i = 0; i < 16; ++i) {
     const int upper_bits = scales[8 + i % 4] >> 2 * (i / 4) & 3;
-    const int scale = (SplitNibble(scales, 8, i) | upper_bits << 4) - 32;
-    for (int j = 16 * i; j < 16 * i + 16; ++j) {
-      const int third_bit = third_bits[j % 32] >> j / 32 & 1;
-      const int code = Crumb(block + 32, j) | third_bit << 2;
-      out.weights[j] = static_cast<int16_t>(scale * (code - 4));
-    }
+    out.factors[i] = static_cast<int16_t>((SplitNibble(scales, 8, i) | upper_bits << 4) - 32);
+  }
+  for (int i = 0; i < 256; ++i) {
+    const int third_bit = third_bits[i % 32] >> i / 32 & 1;
+    out.weights[i] = static_cast<int8_t>((Crumb(block + 32, i) | third_bit << 2) - 4);
   }
 }
 
@@ -86,11 +83,11 @@ void UnpackQ5_K(const uint8_t* block, int /*part*/, IntegerBlock& out) {
 // 128 bytes of low nibbles | 64 bytes of crumbs above them | 16 int8 scales | f16 d
 void UnpackQ6_K(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   out.scale = LoadF16(block + 208);
+  for (int i = 0; i < 16; ++i) out.factors[i] = static_cast<int8_t>(block[192 + i]);
   for (int i = 0; i < 256; ++i) {
-    const int scale = static_cast<int8_t>(block[192 + i / 16]);
     const int low = SplitNibble(block + i / 128 * 64, 64, i % 128);
     const int high = Crumb(block + 128, i);
-    out.weights[i] = static_cast<int16_t>(scale * ((low | high << 4) - 32));
+    out.weights[i] = static_cast<int8_t>((low | high << 4) - 32);
   }
 }
 

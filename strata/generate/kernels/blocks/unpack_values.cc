@@ -10,7 +10,7 @@ namespace strata {
 namespace {
 
 // 2n values from n bytes: those of the low nibbles, then those of the high ones.
-void LookUp(const int8_t* values, const uint8_t* codes, int n, int16_t* weights) {
+void LookUp(const int8_t* values, const uint8_t* codes, int n, int8_t* weights) {
   for (int j = 0; j < n; ++j) {
     weights[j] = values[codes[j] & 15];
     weights[j + n] = values[codes[j] >> 4];
@@ -45,10 +45,8 @@ void UnpackIQ4_XS(const uint8_t* block, int /*part*/, IntegerBlock& out) {
   out.scale = LoadF16(block);
   for (int i = 0; i < 8; ++i) {
     const int upper = static_cast<int>(upper_bits >> 2 * i & 3);
-    const int scale = (PairedNibble(block + 4, i) | upper << 4) - 32;
-    int16_t* weights = out.weights + 32 * i;
-    LookUp(kValuesIq4nl, block + 8 + 16 * i, 16, weights);
-    for (int j = 0; j < 32; ++j) weights[j] = static_cast<int16_t>(scale * weights[j]);
+    SetFactors((PairedNibble(block + 4, i) | upper << 4) - 32, 2 * i, 2, out);
+    LookUp(kValuesIq4nl, block + 8 + 16 * i, 16, out.weights + 32 * i);
   }
 }
 

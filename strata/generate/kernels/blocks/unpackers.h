@@ -11,6 +11,11 @@
 
 namespace strata {
 
+// out.factors[first .. first + count) = factor
+inline void SetFactors(int factor, int first, int count, IntegerBlock& out) {
+  for (int i = first; i < first + count; ++i) out.factors[i] = static_cast<int16_t>(factor);
+}
+
 // One integer code per weight under one scale.
 void UnpackQ4_0(const uint8_t* block, int part, IntegerBlock& out);
 void UnpackQ4_1(const uint8_t* block, int part, IntegerBlock& out);
