@@ -136,6 +136,15 @@ void CacheFiller::CopyInPlace(int queue) {
   }
 }
 
+absl::StatusOr<DeviceEvent> CacheFiller::Issue(absl::Span<const HostToDeviceCopy> copies,
+                                               CopyQueue& queue) {
+  const auto start = std::chrono::steady_clock::now();
+  absl::StatusOr<DeviceEvent> event = queue.Submit(copies, options_.issue);
+  issue_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  num_copies_ += static_cast<int64_t>(copies.size());
+  return event;
+}
+
 absl::Status CacheFiller::SubmitInPlace(int queue, absl::Span<const int> items) {
   std::vector<HostToDeviceCopy>& copies = copies_[queue];
   copies.clear();
@@ -151,7 +160,7 @@ absl::Status CacheFiller::SubmitInPlace(int queue, absl::Span<const int> items) 
                         static_cast<int64_t>(part.bytes.size())});
     }
   }
-  RETURN_IF_ERROR(queues_[queue]->Submit(copies, options_.issue).status());
+  RETURN_IF_ERROR(Issue(copies, *queues_[queue]).status());
   for (const int item : items) MarkDone(item, source_.Locate(job_.items[item].id).form);
   return absl::OkStatus();
 }
@@ -173,7 +182,7 @@ absl::Status CacheFiller::CopyThroughStage(int item, CopyQueue& queue) {
   if (!job_.checksums.empty()) AddChecksum(item, blob);
   // A blob in a stage is laid out as in a slot: one copy moves all of it.
   const HostToDeviceCopy copy = {destination, stage->data(), source_.files().BlobBytes(id)};
-  const absl::StatusOr<DeviceEvent> copied = queue.Submit({&copy, 1}, options_.issue);
+  const absl::StatusOr<DeviceEvent> copied = Issue({&copy, 1}, queue);
   absl::Status status = copied.status();
   if (status.ok()) {
     stage->ReleaseAfter(*copied);
@@ -224,6 +233,8 @@ CacheFiller::Progress CacheFiller::GetProgress() const {
 CacheFiller::Counters CacheFiller::counters() const {
   Counters counters;
   for (int i = 0; i < kNumHostForms; ++i) counters.bytes_from[i] = bytes_from_[i];
+  counters.num_copies = num_copies_;
+  counters.issue_ns = issue_ns_;
   return counters;
 }
 

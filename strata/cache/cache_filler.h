@@ -64,9 +64,11 @@ class CacheFiller {
     std::function<void(const Progress&)> progress = {};
   };
 
-  // Bytes of all jobs so far, by the form they were copied from.
+  // Of all jobs so far.
   struct Counters {
-    std::array<int64_t, kNumHostForms> bytes_from = {};
+    std::array<int64_t, kNumHostForms> bytes_from = {};  // By the form they were copied from.
+    int64_t num_copies = 0;
+    int64_t issue_ns = 0;  // In the calls that queued them, of all threads; waits for room count.
   };
 
   // kInvalidArgument when the largest blob does not fit a stage.
@@ -103,6 +105,7 @@ class CacheFiller {
   void Work(int worker);
   void CopyInPlace(int queue);
   absl::Status SubmitInPlace(int queue, absl::Span<const int> items);
+  absl::StatusOr<DeviceEvent> Issue(absl::Span<const HostToDeviceCopy> copies, CopyQueue& queue);
   void CopyThroughStages(int worker);
   absl::Status CopyThroughStage(int item, CopyQueue& queue);
   absl::Status CopyError(ExpertId id, const absl::Status& status) const;
@@ -127,6 +130,7 @@ class CacheFiller {
   std::atomic<bool> failed_ = false;
 
   std::array<std::atomic<int64_t>, kNumHostForms> bytes_from_ = {};
+  std::atomic<int64_t> num_copies_ = 0, issue_ns_ = 0;
   Mutex mutex_;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 

@@ -127,6 +127,15 @@ TEST(CacheFillerTest, WorksWithEveryChoiceOfHowToCopy) {
   }
 }
 
+TEST(CacheFillerTest, CountsItsCopiesAndTheTimeThatIssuingThemTook) {
+  const TestExperts experts;
+  Machine machine(experts, {});
+  ASSERT_TRUE(machine.Fill().ok());
+  const CacheFiller::Counters counters = machine.filler_->counters();
+  EXPECT_EQ(counters.num_copies, static_cast<int64_t>(machine.items_.size()));  // One a stage.
+  EXPECT_GT(counters.issue_ns, 0);
+}
+
 TEST(CacheFillerTest, PageableStagesGiveTheSameBytesAsPinnedOnes) {
   const TestExperts experts;
   Machine pinned(experts, {});

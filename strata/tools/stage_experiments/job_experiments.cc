@@ -6,7 +6,6 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -77,29 +76,24 @@ int64_t Bytes(const ExpertFiles& files, absl::Span<const FillItem> items) {
   return bytes;
 }
 
-int64_t NumSlices(const ExpertFiles& files, absl::Span<const FillItem> items) {
-  int64_t slices = 0;
-  for (const FillItem& item : items) slices += static_cast<int64_t>(files.Slices(item.id).size());
-  return slices;
-}
-
-// What a run of a job took: of the thread that ordered it, of those that issued its copies, and in
+// What a run of a job took: the thread that ordered it, the calls that queued its copies, and in
 // all.
 struct JobTimes {
-  std::vector<double> order_us, issue_us_per_slice, total_ms, gb_per_s;
+  std::vector<double> order_us, issue_us_per_copy, total_ms, gb_per_s;
 };
 
 absl::Status RunOnce(const ExpertFiles& files, absl::Span<const FillItem> items,
                      CacheFiller& filler, JobTimes& times) {
+  const CacheFiller::Counters before = filler.counters();
   const Stopwatch watch;
   filler.Start({.items = items});
   const double ordered = watch.Seconds();
-  while (!filler.readers_done()) std::this_thread::yield();
-  const double issued = watch.Seconds();
   RETURN_IF_ERROR(filler.Finish());
   const double total = watch.Seconds();
+  const CacheFiller::Counters after = filler.counters();
   times.order_us.push_back(ordered * 1e6);
-  times.issue_us_per_slice.push_back(issued * 1e6 / static_cast<double>(NumSlices(files, items)));
+  times.issue_us_per_copy.push_back(static_cast<double>(after.issue_ns - before.issue_ns) / 1e3 /
+                                    static_cast<double>(after.num_copies - before.num_copies));
   times.total_ms.push_back(total * 1e3);
   times.gb_per_s.push_back(static_cast<double>(Bytes(files, items)) / total / 1e9);
   return absl::OkStatus();
@@ -156,7 +150,7 @@ class JobRunner {
     result.figures = {{"total_ms", total},
                       {"gb_per_s", rate},
                       {"ordering_thread_us", Summarize(std::move(times.order_us))},
-                      {"issue_us_per_slice", Summarize(std::move(times.issue_us_per_slice))}};
+                      {"issue_us_per_copy", Summarize(std::move(times.issue_us_per_copy))}};
     result.notes = {{"share_of_link", rate.median / bench_.link_gb_per_s}};
     if (!earlier.empty()) {
       result.notes.push_back(
