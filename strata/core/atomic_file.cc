@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/core/error.h"
+#include "strata/core/file_descriptor.h"
 
 namespace strata {
 namespace {
@@ -102,12 +103,10 @@ absl::Status AtomicFile::Commit() {
     unlink(temporary.c_str());
     return Failed("cannot give it its name", error_number);
   }
-  const int folder = open(FolderOf(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return Failed("cannot open its folder", errno);
-  const int synced = fsync(folder);
-  const int error_number = errno;
-  close(folder);
-  return synced == 0 ? absl::OkStatus() : Failed("cannot sync its folder", error_number);
+  const FileDescriptor folder(open(FolderOf(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.is_open()) return Failed("cannot open its folder", errno);
+  if (fsync(folder.get()) != 0) return Failed("cannot sync its folder", errno);
+  return absl::OkStatus();
 }
 
 }  // namespace strata

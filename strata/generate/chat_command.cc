@@ -2,7 +2,8 @@
 
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -14,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/answerer.h"
 #include "strata/generate/conversation.h"

@@ -5,11 +5,10 @@
 #ifndef STRATA_GENERATE_CONVERSATION_H_
 #define STRATA_GENERATE_CONVERSATION_H_
 
-#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "strata/generate/chat/chat_format.h"
 #include "strata/generate/chat/chat_message.h"

@@ -1,10 +1,6 @@
 // Text from a model, and the model's view of text: see kUsage.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <iostream>
 #include <optional>
 #include <string>
 #include <thread>

@@ -82,11 +82,11 @@ absl::Status GenerateAnswer(const GenerateOptions& options) {
     ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(options.dump_logits));
     dump.emplace(std::move(file));
   }
-  InterruptHandler interrupt;
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
                    TextModel::Open(options.model, options.engine));
   ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, PromptIds(options, *model));
   if (prompt.empty()) return UsageError("the prompt is empty");
+  InterruptHandler interrupt;
   Answerer answerer(*model, options, interrupt);
   ASSIGN_OR_RETURN(const Answerer::Answer answer, answerer.Run(prompt));
   if (dump.has_value()) {

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "strata/core/error.h"
+#include "strata/core/file_descriptor.h"
 #include "strata/core/status_macros.h"
 #include "strata/core/utf8.h"
 #include "strata/generate/tokenizer/token_id.h"
@@ -42,10 +42,9 @@ absl::StatusOr<std::string> ReadToEnd(int fd, absl::string_view name) {
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
   if (path == "-") return ReadToEnd(STDIN_FILENO, "stdin");
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return IoError(path, "cannot open", errno);
-  const absl::Cleanup closer = [fd] { close(fd); };
-  return ReadToEnd(fd, path);
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return IoError(path, "cannot open", errno);
+  return ReadToEnd(file.get(), path);
 }
 
 absl::StatusOr<std::vector<TokenId>> ReadTokenIds(const std::string& path, int64_t num_tokens) {

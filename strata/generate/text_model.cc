@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/status_macros.h"
@@ -40,6 +41,10 @@ absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(const std::string& pa
                         absl::StrCat("the tokenizer has ", model->tokenizer_->num_tokens(),
                                      " tokens, the model ", model->graph_.vocabulary));
     }
+  }
+  if (options.max_context > model->graph_.context_length) {
+    LOG(WARNING) << "a context of " << options.max_context << " tokens is more than the "
+                 << model->graph_.context_length << " that the model was made for";
   }
   WarmUp(*model->file_);
   RETURN_IF_ERROR(model->file_->CheckUnchanged());

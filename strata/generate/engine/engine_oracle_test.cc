@@ -14,14 +14,12 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
 #include "strata/generate/engine/rows.h"
 #include "strata/generate/engine/step_observer.h"
 #include "strata/generate/kernels/router.h"
-#include "strata/generate/model/bind_model.h"
-#include "strata/generate/model/model_graph.h"
+#include "strata/generate/testing/open_model.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
@@ -53,13 +51,9 @@ class EngineOracleTest : public ::testing::TestWithParam<std::string> {
   void SetUp() override {
     const std::string stem = "testdata/oracles/arch/" + GetParam();
     answers_ = Json::parse(std::ifstream(stem + ".json"));
-    absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(stem + ".gguf");
-    ASSERT_TRUE(file.ok()) << file.status();
-    file_ = *std::move(file);
-    absl::StatusOr<ModelGraph> graph = BindModel(*file_);
-    ASSERT_TRUE(graph.ok()) << graph.status();
-    graph_ = std::make_unique<ModelGraph>(*std::move(graph));
-    engine_ = std::make_unique<Engine>(*file_, *graph_, Engine::Options{.num_threads = 2});
+    model_ = std::make_unique<OpenModel>(stem + ".gguf");
+    engine_ =
+        std::make_unique<Engine>(*model_->file, model_->graph, Engine::Options{.num_threads = 2});
     engine_->set_observer(&recorder_);
   }
 
@@ -94,8 +88,7 @@ class EngineOracleTest : public ::testing::TestWithParam<std::string> {
   }
 
   Json answers_;
-  std::unique_ptr<GgufFile> file_;
-  std::unique_ptr<ModelGraph> graph_;
+  std::unique_ptr<OpenModel> model_;
   std::unique_ptr<Engine> engine_;
   Recorder recorder_;
   std::vector<std::vector<float>> logits_;
@@ -105,7 +98,7 @@ class EngineOracleTest : public ::testing::TestWithParam<std::string> {
 TEST_P(EngineOracleTest, ComputesTheStoredLogitsExpertsAndLayerOutputs) {
   const auto prompt = answers_["prompt"].get<std::vector<TokenId>>();
   FeedAll(prompt);
-  EXPECT_EQ(graph_->layers.size(), answers_["sizes"]["layers"].get<size_t>());
+  EXPECT_EQ(model_->graph.layers.size(), answers_["sizes"]["layers"].get<size_t>());
   size_t num_compared = 0;
   for (const auto& [layer, by_position] : answers_["experts"].items()) {
     for (size_t position = 0; position < prompt.size(); ++position) {

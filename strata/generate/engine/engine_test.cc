@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,12 +15,10 @@
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
 #include "strata/core/error.h"
-#include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/engine/kv_row.h"
 #include "strata/generate/engine/rows.h"
 #include "strata/generate/kernels/row_dot.h"
-#include "strata/generate/model/bind_model.h"
-#include "strata/generate/model/model_graph.h"
+#include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
 #include "strata/generate/tokenizer/token_id.h"
 
@@ -31,19 +28,6 @@ namespace {
 using ::testing::HasSubstr;
 
 const std::vector<TokenId> kTokens = {3, 17, 42, 0, 63, 17, 17, 8, 25, 31, 5, 60};
-
-struct OpenModel {
-  std::unique_ptr<GgufFile> file;
-  ModelGraph graph;
-};
-
-OpenModel Open(const std::string& path) {
-  absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(path);
-  EXPECT_TRUE(file.ok()) << file.status();
-  absl::StatusOr<ModelGraph> graph = BindModel(**file);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return {*std::move(file), *std::move(graph)};
-}
 
 // The logits after each token, fed in steps of `batch`.
 std::vector<float> AllLogits(Engine& engine, absl::Span<const TokenId> tokens, int64_t batch) {
@@ -73,7 +57,7 @@ class EveryTypeTest : public ::testing::TestWithParam<BlockType> {};
 
 TEST_P(EveryTypeTest, BitsDependNeitherOnThreadsNorOnTheCutIntoSteps) {
   const RandomModel random = {.type = GetParam()};
-  const OpenModel model = Open(random.Write(absl::StrCat("type_", InfoOf(GetParam()).name)));
+  const OpenModel model(random.Write(absl::StrCat("type_", InfoOf(GetParam()).name)));
   Engine whole(*model.file, model.graph, {.num_threads = 1});
   const std::vector<float> expected = AllLogits(whole, kTokens, 64);
   ASSERT_EQ(expected.size(), kTokens.size() * random.vocabulary);
@@ -91,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Types, EveryTypeTest, ::testing::ValuesIn(WeightTypes()
 
 class EngineTest : public ::testing::Test {
  protected:
-  const OpenModel model_ = Open(RandomModel{.type = BlockType::kQ4_K}.Write("q4_k"));
+  const OpenModel model_ = OpenModel(RandomModel{.type = BlockType::kQ4_K}.Write("q4_k"));
 };
 
 TEST_F(EngineTest, SmallerKvTypesHaveBitsOfTheirOwnAndKeepThem) {
@@ -160,7 +144,7 @@ RandomModel WithNan(const std::string& name) {
 TEST(EngineNanTest, NamesTheTensorWhoseValuesAreNotFinite) {
   for (const std::string name : {"blk.0.ffn_gate_inp.weight", "blk.1.attn_v.weight",
                                  "blk.0.attn_norm.weight", "output.weight"}) {
-    const OpenModel model = Open(WithNan(name).Write("nan"));
+    const OpenModel model(WithNan(name).Write("nan"));
     Engine engine(*model.file, model.graph, {.num_threads = 2});
     const absl::Status status = engine.Step(kTokens, Engine::Want::kAllLogits).status();
     EXPECT_EQ(ErrorKind(status), "nan_logits") << name << ": " << status;
@@ -172,7 +156,7 @@ TEST(EngineNanTest, NamesTheTensorWhoseValuesAreNotFinite) {
 
 TEST(EngineFileTest, AFileThatShrinksIsANamedError) {
   const std::string path = RandomModel{}.Write("shrinks");
-  const OpenModel model = Open(path);
+  const OpenModel model(path);
   Engine engine(*model.file, model.graph, {.num_threads = 2});
   ASSERT_TRUE(engine.Step({1, 2}, Engine::Want::kLastLogits).ok());
   std::filesystem::resize_file(path, 4096);

@@ -1,7 +1,9 @@
 #include "strata/generate/engine/experts_block.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"

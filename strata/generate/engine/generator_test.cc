@@ -1,17 +1,14 @@
 #include "strata/generate/engine/generator.h"
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
-#include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/engine/engine.h"
-#include "strata/generate/model/bind_model.h"
-#include "strata/generate/model/model_graph.h"
+#include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
 #include "strata/generate/tokenizer/token_id.h"
 
@@ -24,16 +21,6 @@ const std::vector<TokenId> kPrompt = {5, 40, 12, 33, 7, 7, 21};
 
 class GeneratorTest : public ::testing::Test {
  protected:
-  GeneratorTest() {
-    absl::StatusOr<std::unique_ptr<GgufFile>> file =
-        GgufFile::Open(RandomModel{.type = BlockType::kQ8_0}.Write("generator"));
-    EXPECT_TRUE(file.ok()) << file.status();
-    file_ = *std::move(file);
-    absl::StatusOr<ModelGraph> graph = BindModel(*file_);
-    EXPECT_TRUE(graph.ok()) << graph.status();
-    graph_ = *std::move(graph);
-  }
-
   static Generation Run(Generator& generator, const std::vector<TokenId>& prompt,
                         const Generator::Callbacks& callbacks = {}) {
     absl::StatusOr<Generation> generation = generator.Run(prompt, callbacks);
@@ -44,13 +31,12 @@ class GeneratorTest : public ::testing::Test {
   // From a fresh engine.
   Generation Fresh(const Generator::Options& options, const std::vector<TokenId>& prompt,
                    const Generator::Callbacks& callbacks = {}, int64_t max_context = 0) const {
-    Engine engine(*file_, graph_, {.max_context = max_context});
+    Engine engine(*model_.file, model_.graph, {.max_context = max_context});
     Generator generator(engine, options);
     return Run(generator, prompt, callbacks);
   }
 
-  std::unique_ptr<GgufFile> file_;
-  ModelGraph graph_;
+  const OpenModel model_ = OpenModel(RandomModel{.type = BlockType::kQ8_0}.Write("generator"));
 };
 
 TEST_F(GeneratorTest, EndsWithAsManyTokensAsAskedFor) {
@@ -111,7 +97,7 @@ TEST_F(GeneratorTest, TheBatchOfThePromptChangesNoBit) {
 }
 
 TEST_F(GeneratorTest, ASecondTurnFeedsOnlyWhatIsNew) {
-  Engine engine(*file_, graph_, {});
+  Engine engine(*model_.file, model_.graph, {});
   Generator generator(engine, {.max_new = 4});
   std::vector<TokenId> chat = kPrompt;
   const Generation first = Run(generator, chat);
@@ -123,7 +109,7 @@ TEST_F(GeneratorTest, ASecondTurnFeedsOnlyWhatIsNew) {
 }
 
 TEST_F(GeneratorTest, ATurnThatDiffersGoesBackToWhereItDoes) {
-  Engine engine(*file_, graph_, {});
+  Engine engine(*model_.file, model_.graph, {});
   Generator generator(engine, {.max_new = 4});
   Run(generator, kPrompt);
   const std::vector<TokenId> other = {5, 40, 12, 1, 2};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "strata/core/thread_pool.h"
 #include "strata/generate/engine/activation_batch.h"
 #include "strata/generate/engine/attention.h"

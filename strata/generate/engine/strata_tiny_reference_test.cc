@@ -19,12 +19,10 @@
 #include "glog/logging.h"
 #include "gtest/gtest.h"
 #include "strata/core/cli/run_program.h"
-#include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
 #include "strata/generate/engine/rows.h"
-#include "strata/generate/model/bind_model.h"
-#include "strata/generate/model/model_graph.h"
+#include "strata/generate/testing/open_model.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
@@ -80,19 +78,13 @@ class StrataTinyReferenceTest : public ::testing::TestWithParam<std::string> {
       GTEST_SKIP() << "STRATA_TEST_DATA names no folder with models/strata-tiny-reference.npz";
     }
     archive_ = std::make_unique<NumpyArchive>(models / "strata-tiny-reference.npz");
-    absl::StatusOr<std::unique_ptr<GgufFile>> file =
-        GgufFile::Open((models / "strata-tiny-f16.gguf").string());
-    ASSERT_TRUE(file.ok()) << file.status();
-    file_ = *std::move(file);
-    absl::StatusOr<ModelGraph> graph = BindModel(*file_);
-    ASSERT_TRUE(graph.ok()) << graph.status();
-    graph_ = *std::move(graph);
-    engine_ = std::make_unique<Engine>(*file_, graph_, Engine::Options{.num_threads = 2});
+    model_ = std::make_unique<OpenModel>((models / "strata-tiny-f16.gguf").string());
+    engine_ =
+        std::make_unique<Engine>(*model_->file, model_->graph, Engine::Options{.num_threads = 2});
   }
 
   std::unique_ptr<NumpyArchive> archive_;
-  std::unique_ptr<GgufFile> file_;
-  ModelGraph graph_;
+  std::unique_ptr<OpenModel> model_;
   std::unique_ptr<Engine> engine_;
 };
 

@@ -1,21 +1,16 @@
 // The same weights, stored in the various forms that files have, give the same bits.
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
-#include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/rows.h"
-#include "strata/generate/model/bind_model.h"
-#include "strata/generate/model/model_graph.h"
+#include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
 
 namespace strata {
@@ -52,12 +47,8 @@ std::vector<float> LogitsOf(const std::function<void(Tensors&)>& change) {
     FillIn(tensors);
     change(tensors);
   }};
-  const absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(model.Write("forms"));
-  EXPECT_TRUE(file.ok()) << file.status();
-  const absl::StatusOr<ModelGraph> graph = BindModel(**file);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  if (!graph.ok()) return {};
-  Engine engine(**file, *graph, {.num_threads = 2});
+  const OpenModel open(model.Write("forms"));
+  Engine engine(*open.file, open.graph, {.num_threads = 2});
   const absl::StatusOr<const Rows*> rows = engine.Step({3, 17, 42, 9}, Engine::Want::kAllLogits);
   EXPECT_TRUE(rows.ok()) << rows.status();
   std::vector<float> logits;

@@ -23,6 +23,11 @@
 namespace strata {
 namespace {
 
+// Both have the values of the key expert_gating_func.
+static_assert(static_cast<int>(Gating::kSigmoid) == static_cast<int>(ExpertGating::kSigmoid));
+static_assert(static_cast<int>(Gating::kSqrtSoftplus) ==
+              static_cast<int>(ExpertGating::kSqrtSoftplus));
+
 // Rows of a tensor that is a matrix of so many columns; 0 when it is none, or absent.
 int64_t NumRows(const GgufFile& file, const std::string& name) {
   const GgufTensor* const tensor = file.FindTensor(name);
