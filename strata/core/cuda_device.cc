@@ -130,7 +130,7 @@ absl::StatusOr<HostRegistration> CudaDevice::RegisterWith(absl::Span<const std::
   void* const start = const_cast<std::byte*>(memory.data());
   RETURN_IF_ERROR(
       CudaStatus(cudaHostRegister(start, memory.size(), flags), "cudaHostRegister", memory.size()));
-  return HostRegistration(DeviceLoan(*this, DeviceLoan::Kind::kRegistration, start), memory);
+  return HostRegistration(DeviceLoan(*this, DeviceLoan::Kind::kRegistration, start));
 }
 
 absl::StatusOr<DeviceStream> CudaDevice::CreateStream() {

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/types/span.h"
-
 namespace strata {
 
 class Device;
@@ -72,13 +70,10 @@ class PinnedMemory {
 class HostRegistration {
  public:
   HostRegistration() = default;
-  HostRegistration(DeviceLoan loan, absl::Span<const std::byte> memory)
-      : loan_(std::move(loan)), memory_(memory) {}
-  absl::Span<const std::byte> memory() const { return memory_; }
+  explicit HostRegistration(DeviceLoan loan) : loan_(std::move(loan)) {}
 
  private:
   DeviceLoan loan_;
-  absl::Span<const std::byte> memory_;
 };
 
 // A queue of work that runs in order.

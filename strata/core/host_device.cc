@@ -152,7 +152,7 @@ absl::StatusOr<HostRegistration> HostDevice::RegisterAs(absl::Span<const std::by
   if (pinned.ok()) pinned = pins_.Pin(memory, access);
   if (!pinned.ok()) return Refuse("register", memory.size(), pinned);
   void* const handle = const_cast<std::byte*>(memory.data());
-  return HostRegistration(DeviceLoan(*this, DeviceLoan::Kind::kRegistration, handle), memory);
+  return HostRegistration(DeviceLoan(*this, DeviceLoan::Kind::kRegistration, handle));
 }
 
 absl::StatusOr<DeviceStream> HostDevice::CreateStream() {
