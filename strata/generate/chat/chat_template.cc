@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "glog/logging.h"
 
@@ -79,9 +79,8 @@ std::string DefaultSystemOf(absl::string_view text, const ChatStyle& style) {
         "safe.";
     if (StrContains(text, kGranite4)) return std::string(kGranite4);
     if (StrContains(text, "Knowledge Cutoff Date: April 2024.")) {
-      return "Knowledge Cutoff Date: April 2024.\nToday's Date: {date}.\nYou are Granite, "
-             "developed "
-             "by IBM. You are a helpful AI assistant.";
+      return "Knowledge Cutoff Date: April 2024.\nToday's Date: {date}.\n"
+             "You are Granite, developed by IBM. You are a helpful AI assistant.";
     }
     return "";
   }
@@ -102,6 +101,16 @@ bool OpensThinking(absl::string_view text) {
   return StrContains(rest, "<think>\n'") || StrContains(rest, "<think>\n\"");
 }
 
+// Whether gpt-oss's developer message ends in two line ends: its first files had none.
+bool SpacesDeveloperMessage(absl::string_view text) {
+  constexpr absl::string_view kMessage = "{{- developer_message }}";
+  const size_t message = text.find(kMessage);
+  if (message == absl::string_view::npos) return true;
+  const absl::string_view rest =
+      absl::StripLeadingAsciiWhitespace(text.substr(message + kMessage.size()));
+  return absl::StartsWith(rest, "{{- \"\n\n\" }}");
+}
+
 void TakeDetails(absl::string_view text, ChatStyle& style) {
   style.default_system = DefaultSystemOf(text, style);
   style.begins_with_bos = StrContains(text, "bos_token") ||
@@ -117,12 +126,7 @@ void TakeDetails(absl::string_view text, ChatStyle& style) {
       StrContains(text, ")|trim")) {
     style.system.trims = style.user.trims = style.assistant.trims = true;
   }
-  // The first files of gpt-oss end the developer's message at once.
-  if (style.name == "harmony" && !StrContains(text,
-                                              "developer_message }}\n        {{- \"\n\n\" }}\n"
-                                              "    {%- endif")) {
-    style.system.after = "<|end|>";
-  }
+  if (style.name == "harmony" && !SpacesDeveloperMessage(text)) style.system.after = "<|end|>";
   // From 3.2 on the date is that of the day.
   if (style.name == "llama3.1" && StrContains(text, "strftime_now")) {
     style.system_preamble = "Cutting Knowledge Date: December 2023\nToday Date: {date}\n\n";
