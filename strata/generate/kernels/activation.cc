@@ -1,6 +1,5 @@
 #include "strata/generate/kernels/activation.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -8,20 +7,24 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/generate/kernels/numerics.h"
+#include "strata/generate/kernels/run_on_isa.h"
 
 namespace strata {
 namespace {
 
-uint32_t MaxMagnitudeBits(const float* x, int64_t n) {
+STRATA_NUMERIC uint32_t MaxMagnitudeBits(const float* x, int64_t n) {
   uint32_t max = 0;
-  for (int64_t i = 0; i < n; ++i) max = std::max(max, f32::MagnitudeBits(x[i]));
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t magnitude = f32::MagnitudeBits(x[i]);
+    max = magnitude > max ? magnitude : max;
+  }
   return max;
 }
 
 // One block of `n` values; returns its scale. The magnitudes are at most `max`, finite.
-float QuantizeBlock(const float* x, int n, float max, int8_t* q) {
+STRATA_NUMERIC float QuantizeBlock(const float* x, int n, float max, int8_t* q) {
   if (max < 0x1p-100f) {
-    std::fill_n(q, n, int8_t{0});
+    for (int i = 0; i < n; ++i) q[i] = 0;
     return 0.0f;
   }
   const float inverse = f32::Div(127.0f, max);
@@ -31,20 +34,43 @@ float QuantizeBlock(const float* x, int n, float max, int8_t* q) {
   return f32::Mul(max, 0x1.020408p-7f);  // 1 / 127
 }
 
+// False when a value is NaN or infinite.
 template <int kBlock, int kSum>
-bool Quantize(absl::Span<const float> x, int8_t* q, float* scales, int16_t* sums) {
-  CHECK_EQ(x.size() % kBlock, 0);
-  for (size_t begin = 0; begin < x.size(); begin += kBlock) {
-    const uint32_t max = MaxMagnitudeBits(&x[begin], kBlock);
+STRATA_NUMERIC bool QuantizeBlocks(const float* x, int64_t n, int8_t* q, float* scales,
+                                   int16_t* sums) {
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const uint32_t max = MaxMagnitudeBits(x + begin, kBlock);
     if (max >= f32::kInfinityBits) return false;
-    scales[begin / kBlock] = QuantizeBlock(&x[begin], kBlock, f32::FromBits(max), q + begin);
+    scales[begin / kBlock] = QuantizeBlock(x + begin, kBlock, f32::FromBits(max), q + begin);
   }
-  for (size_t begin = 0; begin < x.size(); begin += kSum) {
+  for (int64_t begin = 0; begin < n; begin += kSum) {
     int sum = 0;
     for (int i = 0; i < kSum; ++i) sum += q[begin + i];
     sums[begin / kSum] = static_cast<int16_t>(sum);
   }
   return true;
+}
+
+template <int kBlock, int kSum>
+bool Quantize(absl::Span<const float> x, int8_t* q, float* scales, int16_t* sums) {
+  CHECK_EQ(x.size() % kBlock, 0);
+  const float* const from = x.data();
+  const auto n = static_cast<int64_t>(x.size());
+  bool is_finite = false;
+  RunOnCurrentIsa([ =, &is_finite ]() __attribute__((always_inline)) {
+    is_finite = QuantizeBlocks<kBlock, kSum>(from, n, q, scales, sums);
+  });
+  return is_finite;
+}
+
+bool IsFinite(absl::Span<const float> x) {
+  const float* const values = x.data();
+  const auto n = static_cast<int64_t>(x.size());
+  bool is_finite = false;
+  RunOnCurrentIsa([ =, &is_finite ]() __attribute__((always_inline)) {
+    is_finite = MaxMagnitudeBits(values, n) < f32::kInfinityBits;
+  });
+  return is_finite;
 }
 
 size_t RoundUp(size_t bytes, size_t multiple) {
@@ -81,7 +107,7 @@ bool ActivationBuffer::Assign(ActivationForm form, absl::Span<const float> x) {
   view_ = {.form = form, .size = static_cast<int64_t>(x.size())};
   if (form == ActivationForm::kF32) {
     view_.values = x.data();
-    return MaxMagnitudeBits(x.data(), view_.size) < f32::kInfinityBits;
+    return IsFinite(x);
   }
   // [q | scales | sums], the first two padded so that each begins aligned.
   const size_t q_bytes = RoundUp(x.size(), kAlignment);

@@ -33,7 +33,7 @@ struct ActivationView {
   const int16_t* sums = nullptr;  // One per SumSizeOf(form) values.
 };
 
-// The scalar quantizers. False when a value is NaN or infinite: the outputs are then undefined. x
+// The quantizers. False when a value is NaN or infinite: the outputs are then undefined. x
 // is whole blocks.
 [[nodiscard]] bool QuantizeA32(absl::Span<const float> x, int8_t* q, float* scales, int16_t* sums);
 [[nodiscard]] bool QuantizeA256(absl::Span<const float> x, int8_t* q, float* scales, int16_t* sums);

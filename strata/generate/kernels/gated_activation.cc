@@ -5,6 +5,7 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/generate/kernels/numerics.h"
+#include "strata/generate/kernels/run_on_isa.h"
 
 namespace strata {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr float kSwigluLimit = 7.0f;
 constexpr float kSwigluAlpha = 1.702f;
 
-float ClampedSwiglu(float gate, float up) {
+STRATA_NUMERIC float ClampedSwiglu(float gate, float up) {
   const float g = gate > kSwigluLimit ? kSwigluLimit : gate;
   const float u = up > kSwigluLimit ? kSwigluLimit : up < -kSwigluLimit ? -kSwigluLimit : up;
   const float gated = f32::Mul(g, f32::Sigmoid(f32::Mul(kSwigluAlpha, g)));
@@ -25,13 +26,19 @@ void ApplyGate(GatedActivation activation, absl::Span<const float> gate, absl::S
                absl::Span<float> out) {
   CHECK_EQ(gate.size(), out.size());
   CHECK_EQ(up.size(), out.size());
+  const size_t n = out.size();
+  const float* const g = gate.data();
+  const float* const u = up.data();
+  float* const to = out.data();
   switch (activation) {
     case GatedActivation::kSilu:
-      for (size_t i = 0; i < out.size(); ++i) out[i] = f32::Mul(f32::Silu(gate[i]), up[i]);
-      return;
+      return RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+        for (size_t i = 0; i < n; ++i) to[i] = f32::Mul(f32::Silu(g[i]), u[i]);
+      });
     case GatedActivation::kClampedSwiglu:
-      for (size_t i = 0; i < out.size(); ++i) out[i] = ClampedSwiglu(gate[i], up[i]);
-      return;
+      return RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+        for (size_t i = 0; i < n; ++i) to[i] = ClampedSwiglu(g[i], u[i]);
+      });
   }
   LOG(FATAL) << "no such activation: " << static_cast<int>(activation);
 }

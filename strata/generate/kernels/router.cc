@@ -9,11 +9,11 @@
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
-#include "strata/generate/kernels/accumulators.h"
 #include "strata/generate/kernels/blocks/decode.h"
 #include "strata/generate/kernels/mat_mul.h"
 #include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/softmax.h"
+#include "strata/generate/kernels/vector_math.h"
 
 namespace strata {
 namespace {
@@ -80,7 +80,7 @@ bool RouterLogits(const WeightMatrix& router, absl::Span<const float> x, absl::S
   bool finite = true;
   for (int64_t expert = 0; expert < router.rows; ++expert) {
     DecodeRow(router.type, router.row(expert), absl::MakeSpan(row));
-    logits[expert] = f32::Dot(row.data(), x.data(), router.columns);
+    logits[expert] = Dot(row, x);
     finite = finite && f32::IsFinite(logits[expert]);
   }
   return finite;

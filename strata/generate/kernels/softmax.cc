@@ -1,24 +1,27 @@
 #include "strata/generate/kernels/softmax.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 
 #include "absl/types/span.h"
-#include "glog/logging.h"
-#include "strata/generate/kernels/accumulators.h"
 #include "strata/generate/kernels/numerics.h"
+#include "strata/generate/kernels/run_on_isa.h"
+#include "strata/generate/kernels/vector_math.h"
 
 namespace strata {
 
 void Softmax(absl::Span<float> x, std::optional<float> sink) {
-  CHECK(!x.empty());
-  float max = *std::max_element(x.begin(), x.end());
+  float max = Max(x);
   if (sink.has_value()) max = std::max(max, *sink);
-  for (float& value : x) value = f32::Exp(f32::Sub(value, max));
-  float sum = f32::Sum(x.data(), static_cast<int64_t>(x.size()));
+  ExpOfDifference(max, x);
+  float sum = Sum(x);
   if (sink.has_value()) sum = f32::Add(sum, f32::Exp(f32::Sub(*sink, max)));
-  for (float& value : x) value = f32::Div(value, sum);
+  const size_t n = x.size();
+  float* const values = x.data();
+  RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+    for (size_t i = 0; i < n; ++i) values[i] = f32::Div(values[i], sum);
+  });
 }
 
 }  // namespace strata
