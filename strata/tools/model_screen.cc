@@ -19,7 +19,7 @@
 #include "strata/core/cli/text_table.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
-#include "strata/core/utf8.h"
+#include "strata/core/printable.h"
 #include "strata/tools/weight_mix.h"
 
 namespace strata {
