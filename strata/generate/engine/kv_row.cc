@@ -9,6 +9,7 @@
 #include "glog/logging.h"
 #include "strata/generate/kernels/activation.h"
 #include "strata/generate/kernels/numerics.h"
+#include "strata/generate/kernels/vector_math.h"
 
 namespace strata {
 namespace {
@@ -30,12 +31,9 @@ bool EncodeF32(absl::Span<const float> values, float* row) {
 }
 
 bool EncodeF16(absl::Span<const float> values, uint16_t* row) {
-  bool finite = true;
-  for (size_t i = 0; i < values.size(); ++i) {
-    row[i] = f32::ToF16(values[i]);
-    finite = finite && f32::IsFinite(f32::FromF16(row[i]));
-  }
-  return finite;
+  FloatsToHalves(values, absl::MakeSpan(row, values.size()));
+  return std::all_of(row, row + values.size(),
+                     [](uint16_t half) { return f32::IsFinite(f32::FromF16(half)); });
 }
 
 bool EncodeInt8(absl::Span<const float> values, Int8Block* row) {
@@ -90,9 +88,8 @@ void DecodeKvRow(KvType type, const std::byte* row, absl::Span<float> values) {
       std::memcpy(values.data(), row, values.size() * sizeof(float));
       return;
     case KvType::kF16:
-      for (size_t i = 0; i < values.size(); ++i) {
-        values[i] = f32::FromF16(reinterpret_cast<const uint16_t*>(row)[i]);
-      }
+      HalvesToFloats(absl::MakeConstSpan(reinterpret_cast<const uint16_t*>(row), values.size()),
+                     values);
       return;
     case KvType::kInt8:
       DecodeInt8(reinterpret_cast<const Int8Block*>(row), values);
