@@ -8,8 +8,8 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/generate/engine/kv_cache.h"
-#include "strata/generate/kernels/accumulators.h"
 #include "strata/generate/kernels/numerics.h"
+#include "strata/generate/kernels/vector_math.h"
 
 namespace strata {
 namespace {
@@ -64,21 +64,19 @@ void Attention::AddTile(const AttentionShape& shape, const Tile& tile, const flo
   const int value_size = shape.kv.value_size;
   float weights[kTile];
   float tile_max = -std::numeric_limits<float>::infinity();
-  const int count = tile.end - tile.begin;
-  for (int i = 0; i < count; ++i) {
-    const float* key = tile.keys + int64_t{tile.begin + i} * shape.kv.key_size;
-    weights[i] = f32::Mul(shape.scale, f32::Dot(query, key, shape.kv.key_size));
-    tile_max = std::max(tile_max, weights[i]);
+  const absl::Span<float> seen = absl::MakeSpan(weights).first(tile.end - tile.begin);
+  DotRows(absl::MakeConstSpan(query, shape.kv.key_size),
+          tile.keys + int64_t{tile.begin} * shape.kv.key_size, seen);
+  for (float& weight : seen) {
+    weight = f32::Mul(shape.scale, weight);
+    tile_max = std::max(tile_max, weight);
   }
-  for (int i = 0; i < count; ++i) weights[i] = f32::Exp(f32::Sub(weights[i], tile_max));
-  const float tile_sum = f32::Sum(weights, count);
+  ExpOfDifference(tile_max, seen);
+  const float tile_sum = Sum(seen);
 
   float* const to = head.is_empty ? out : tile_out_.data();
-  std::fill_n(to, value_size, 0.0f);
-  for (int i = 0; i < count; ++i) {
-    const float* value = tile.values + int64_t{tile.begin + i} * value_size;
-    for (int d = 0; d < value_size; ++d) to[d] = f32::Fma(weights[i], value[d], to[d]);
-  }
+  SumWeightedRows(seen, tile.values + int64_t{tile.begin} * value_size,
+                  absl::MakeSpan(to, value_size));
   if (head.is_empty) {
     head = {.max = tile_max, .sum = tile_sum, .is_empty = false};
     return;

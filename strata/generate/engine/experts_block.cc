@@ -19,17 +19,10 @@
 #include "strata/generate/kernels/not_finite.h"
 #include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/router.h"
+#include "strata/generate/kernels/vector_math.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
-namespace {
-
-// y = fma(weight, x, y)
-void AddWeighted(float weight, absl::Span<const float> x, absl::Span<float> y) {
-  for (size_t i = 0; i < y.size(); ++i) y[i] = f32::Fma(weight, x[i], y[i]);
-}
-
-}  // namespace
 
 ExpertsBlock::ExpertsBlock(ThreadPool& pool) : pool_(pool), inner_(pool), shared_block_(pool) {}
 

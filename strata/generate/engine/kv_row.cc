@@ -9,6 +9,7 @@
 #include "glog/logging.h"
 #include "strata/generate/kernels/activation.h"
 #include "strata/generate/kernels/numerics.h"
+#include "strata/generate/kernels/vector_math.h"
 
 namespace strata {
 namespace {
@@ -30,12 +31,11 @@ bool EncodeF32(absl::Span<const float> values, float* row) {
 }
 
 bool EncodeF16(absl::Span<const float> values, uint16_t* row) {
-  bool finite = true;
-  for (size_t i = 0; i < values.size(); ++i) {
-    row[i] = f32::ToF16(values[i]);
-    finite = finite && f32::IsFinite(f32::FromF16(row[i]));
-  }
-  return finite;
+  constexpr int kInfinityBits = 0x7c00;
+  const absl::Span<uint16_t> halves(row, values.size());
+  FloatsToHalves(values, halves);
+  return std::all_of(halves.begin(), halves.end(),
+                     [](uint16_t half) { return (half & 0x7fff) < kInfinityBits; });
 }
 
 bool EncodeInt8(absl::Span<const float> values, Int8Block* row) {
@@ -90,9 +90,7 @@ void DecodeKvRow(KvType type, const std::byte* row, absl::Span<float> values) {
       std::memcpy(values.data(), row, values.size() * sizeof(float));
       return;
     case KvType::kF16:
-      for (size_t i = 0; i < values.size(); ++i) {
-        values[i] = f32::FromF16(reinterpret_cast<const uint16_t*>(row)[i]);
-      }
+      HalvesToFloats({reinterpret_cast<const uint16_t*>(row), values.size()}, values);
       return;
     case KvType::kInt8:
       DecodeInt8(reinterpret_cast<const Int8Block*>(row), values);
