@@ -33,12 +33,15 @@ std::string Escaped(char32_t code) {
   }
 }
 
+size_t BytesOf(const Utf8Character& character) {
+  return character.status == Utf8Character::Status::kWellFormed ? character.num_bytes : 1;
+}
+
 // How a character, or a byte that belongs to none, is shown.
 std::string Shown(absl::string_view text, const Utf8Character& character) {
   if (character.status != Utf8Character::Status::kWellFormed) {
     return absl::StrCat("\\x", absl::Hex(static_cast<uint8_t>(text[0]), absl::kZeroPad2));
   }
-  if (character.code_point == '\\') return "\\\\";
   if (ConfusesATerminal(character.code_point)) return Escaped(character.code_point);
   return std::string(text.substr(0, character.num_bytes));
 }
@@ -49,13 +52,22 @@ std::string Printable(absl::string_view text, size_t max_bytes) {
   std::string printable;
   while (!text.empty()) {
     const Utf8Character character = FirstUtf8Character(text);
-    const std::string shown = Shown(text, character);
+    const std::string shown = text[0] == '\\' ? "\\\\" : Shown(text, character);
     if (printable.size() + shown.size() > max_bytes) return printable + "...";
     printable += shown;
-    text.remove_prefix(character.status == Utf8Character::Status::kWellFormed ? character.num_bytes
-                                                                              : 1);
+    text.remove_prefix(BytesOf(character));
   }
   return printable;
+}
+
+std::string WithoutControls(absl::string_view message) {
+  std::string safe;
+  while (!message.empty()) {
+    const Utf8Character character = FirstUtf8Character(message);
+    safe += Shown(message, character);
+    message.remove_prefix(BytesOf(character));
+  }
+  return safe;
 }
 
 }  // namespace strata

@@ -14,6 +14,9 @@ namespace strata {
 // result the rest is left out and "..." ends it.
 std::string Printable(absl::string_view text, size_t max_bytes);
 
+// The same of a message that may quote Printable text: backslashes stay, and nothing is cut.
+std::string WithoutControls(absl::string_view message);
+
 }  // namespace strata
 
 #endif  // STRATA_CORE_PRINTABLE_H_

@@ -29,6 +29,10 @@ TEST(PrintableTest, EscapesEveryByteThatBelongsToNoCharacter) {
   EXPECT_EQ(Printable("\xf4\x90\x80\x80", 80), "\\xf4\\x90\\x80\\x80");  // Past U+10FFFF.
 }
 
+TEST(PrintableTest, AMessageKeepsTheEscapesThatItQuotes) {
+  EXPECT_EQ(WithoutControls("key '\\x1b' of \x1b[31m\n"), "key '\\x1b' of \\x1b[31m\\n");
+}
+
 TEST(PrintableTest, CutsLongTextBetweenCharacters) {
   EXPECT_EQ(Printable("abcdef", 6), "abcdef");
   EXPECT_EQ(Printable("abcdef", 5), "abcde...");
