@@ -1,7 +1,9 @@
 #include "strata/core/block_type.h"
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
@@ -47,16 +49,26 @@ constexpr BlockTypeInfo kTypes[] = {
     {BlockType::kQ2_0, "Q2_0", 64, 18},
 };
 
+constexpr size_t kNumIds = static_cast<size_t>(std::end(kTypes)[-1].type) + 1;
+
+constexpr std::array<int8_t, kNumIds> MakeIndexOfId() {
+  std::array<int8_t, kNumIds> result = {};
+  for (int8_t& index : result) index = -1;
+  for (size_t i = 0; i < std::size(kTypes); ++i) {
+    result[static_cast<size_t>(kTypes[i].type)] = static_cast<int8_t>(i);
+  }
+  return result;
+}
+
+// Where the type of an id stands in kTypes; -1: nowhere. Kernels ask for every few rows.
+constexpr std::array<int8_t, kNumIds> kIndexOfId = MakeIndexOfId();
+
 }  // namespace
 
 absl::Span<const BlockTypeInfo> AllBlockTypes() { return kTypes; }
 
 const BlockTypeInfo* FindBlockType(uint32_t id) {
-  const auto* found = std::lower_bound(
-      std::begin(kTypes), std::end(kTypes), id,
-      [](const BlockTypeInfo& info, uint32_t id) { return static_cast<uint32_t>(info.type) < id; });
-  if (found == std::end(kTypes) || static_cast<uint32_t>(found->type) != id) return nullptr;
-  return found;
+  return id < kIndexOfId.size() && kIndexOfId[id] >= 0 ? &kTypes[kIndexOfId[id]] : nullptr;
 }
 
 const BlockTypeInfo& InfoOf(BlockType type) {

@@ -20,6 +20,7 @@
 #include "strata/generate/engine/kv_row.h"
 #include "strata/generate/generate_command.h"
 #include "strata/generate/generate_options.h"
+#include "strata/generate/kernels/isa.h"
 #include "strata/generate/tokenize_command.h"
 
 DEFINE_string(
@@ -57,6 +58,9 @@ DEFINE_int32(max_context, 0, "Tokens of prompt and answer together; 0: what the 
 DEFINE_int32(prompt_batch, 64, "Tokens of the prompt computed at once.");
 DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
 DEFINE_string(device, "auto", "What computes: cpu, cuda or auto.");
+DEFINE_string(isa, "auto",
+              "Instruction set of the CPU kernels: scalar, avx2, avx512, or auto for the best. The "
+              "results are the same.");
 
 DEFINE_bool(stats, false, "Print what the run cost, on stderr.");
 DEFINE_bool(json, false, "Print one JSON object instead of text.");
@@ -112,6 +116,8 @@ absl::Status CheckDevice() {
 
 absl::StatusOr<Engine::Options> EngineOptions() {
   RETURN_IF_ERROR(CheckDevice());
+  ASSIGN_OR_RETURN(const Isa isa, ParseIsa(FLAGS_isa));
+  SetIsa(isa);
   Engine::Options options = {.max_context = FLAGS_max_context};
   const int cpus = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   options.num_threads = FLAGS_threads > 0 ? FLAGS_threads : std::min(cpus, kMaxThreads);

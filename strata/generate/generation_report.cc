@@ -9,6 +9,7 @@
 #include "strata/core/cli/text_table.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
+#include "strata/generate/kernels/isa.h"
 
 namespace strata {
 namespace {
@@ -43,6 +44,7 @@ Json StatsJson(const Generation& generation, const Engine& engine, const Engine:
            {{"slot", 0}, {"registered", 0}, {"arena", 0}, {"stage", 0}, {"file", expert_bytes}}},
           {"kv_bytes", engine.kv_bytes()},
           {"device", "cpu"},
+          {"isa", std::string(NameOf(CurrentIsa()))},
           {"threads", engine.num_threads()}};
 }
 

@@ -1,4 +1,5 @@
-// The bytes of --dump_logits depend neither on threads nor on the cut of the prompt into batches.
+// The bytes of --dump_logits depend neither on threads, nor on the cut of the prompt into batches,
+// nor on the instruction set.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/run_program.h"
 #include "strata/core/cli/runfiles.h"
+#include "strata/generate/kernels/isa.h"
 #include "strata/generate/testing/random_model.h"
 #include "strata/generate/testing/run_generate.h"
 
@@ -23,24 +25,34 @@ std::string PromptIds(int count) {
   return ids;
 }
 
-std::string Dump(const std::string& model, int prompt_size, int threads, int batch) {
+struct Way {
+  int threads;
+  int batch;
+  Isa isa;
+};
+
+std::string Dump(const std::string& model, int prompt_size, const Way& way) {
   WriteFile(TestFile("prompt_ids"), PromptIds(prompt_size));
   const std::string path = TestFile("dump");
-  const ProgramResult result =
-      RunGenerate({"--model=" + model, "--tokens_file=" + TestFile("prompt_ids"), "--max_new=3",
-                   "--ignore_eos", "--threads=" + std::to_string(threads),
-                   "--prompt_batch=" + std::to_string(batch), "--dump_logits=" + path});
+  const ProgramResult result = RunGenerate(
+      {"--model=" + model, "--tokens_file=" + TestFile("prompt_ids"), "--max_new=3", "--ignore_eos",
+       "--threads=" + std::to_string(way.threads), "--prompt_batch=" + std::to_string(way.batch),
+       "--isa=" + std::string(NameOf(way.isa)), "--dump_logits=" + path});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   return ReadFile(path);
 }
 
 void ExpectEqualBytes(const std::string& model, int prompt_size) {
-  const std::string whole = Dump(model, prompt_size, 1, 1000);
+  const std::string whole = Dump(model, prompt_size, {1, 1000, Isa::kScalar});
   EXPECT_GT(whole.size(), 4 * prompt_size);
-  for (const auto& [threads, batch] :
-       std::vector<std::pair<int, int>>{{2, 1}, {3, 7}, {2, 64}, {1, 7}}) {
-    EXPECT_TRUE(Dump(model, prompt_size, threads, batch) == whole)
-        << threads << " threads, batches of " << batch;
+  std::vector<Way> ways = {{2, 7, Isa::kScalar}};
+  for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    if (!IsSupported(isa)) continue;
+    ways.insert(ways.end(), {{2, 1, isa}, {3, 7, isa}, {2, 64, isa}, {1, 1000, isa}});
+  }
+  for (const Way& way : ways) {
+    EXPECT_TRUE(Dump(model, prompt_size, way) == whole)
+        << way.threads << " threads, batches of " << way.batch << ", " << NameOf(way.isa);
   }
 }
 
