@@ -31,9 +31,11 @@ bool EncodeF32(absl::Span<const float> values, float* row) {
 }
 
 bool EncodeF16(absl::Span<const float> values, uint16_t* row) {
-  FloatsToHalves(values, absl::MakeSpan(row, values.size()));
-  return std::all_of(row, row + values.size(),
-                     [](uint16_t half) { return f32::IsFinite(f32::FromF16(half)); });
+  constexpr int kInfinityBits = 0x7c00;
+  const absl::Span<uint16_t> halves(row, values.size());
+  FloatsToHalves(values, halves);
+  return std::all_of(halves.begin(), halves.end(),
+                     [](uint16_t half) { return (half & 0x7fff) < kInfinityBits; });
 }
 
 bool EncodeInt8(absl::Span<const float> values, Int8Block* row) {
@@ -88,8 +90,7 @@ void DecodeKvRow(KvType type, const std::byte* row, absl::Span<float> values) {
       std::memcpy(values.data(), row, values.size() * sizeof(float));
       return;
     case KvType::kF16:
-      HalvesToFloats(absl::MakeConstSpan(reinterpret_cast<const uint16_t*>(row), values.size()),
-                     values);
+      HalvesToFloats({reinterpret_cast<const uint16_t*>(row), values.size()}, values);
       return;
     case KvType::kInt8:
       DecodeInt8(reinterpret_cast<const Int8Block*>(row), values);

@@ -10,25 +10,35 @@
 namespace strata::x86 {
 namespace {
 
-// With more vectors a panel pays for its staging (mat_mul_benchmark shows where).
-constexpr size_t kMaxRowVectors256 = 3;
-constexpr size_t kMaxRowVectors32 = 2;
+// With more vectors a panel pays for its staging. Measured with mat_mul_benchmark's kernels; the
+// AVX2 panel is the slower one, and a grid the more expensive to decode.
+size_t MaxRowVectorsAvx2(BlockType type) {
+  switch (type) {
+    case BlockType::kIQ2_XXS:
+    case BlockType::kIQ2_XS:
+    case BlockType::kIQ2_S:
+    case BlockType::kIQ3_XXS:
+    case BlockType::kIQ3_S:
+      return 3;
+    default:
+      return 6;
+  }
+}
+constexpr size_t kMaxRowVectorsAvx512 = 2;
 
 MatMulKernel KernelForAvx2(BlockType type, size_t num_vectors) {
   if (const MatMulKernel kernel = avx2::FindNumberKernel(type)) return kernel;
-  const MatMulKernel of_256 = avx2::FindRowKernel256(type);
-  if (of_256 != nullptr && num_vectors <= kMaxRowVectors256) return of_256;
-  const MatMulKernel of_32 = avx2::FindRowKernel32(type);
-  if (of_32 != nullptr && num_vectors <= kMaxRowVectors32) return of_32;
+  if (num_vectors > MaxRowVectorsAvx2(type)) return avx2::MultiplyPanels;
+  if (const MatMulKernel kernel = avx2::FindRowKernel256(type)) return kernel;
+  if (const MatMulKernel kernel = avx2::FindRowKernel32(type)) return kernel;
   return avx2::MultiplyPanels;
 }
 
 MatMulKernel KernelForAvx512(BlockType type, size_t num_vectors) {
   if (const MatMulKernel kernel = avx512::FindNumberKernel(type)) return kernel;
-  const MatMulKernel of_256 = avx512::FindRowKernel256(type);
-  if (of_256 != nullptr && num_vectors <= kMaxRowVectors256) return of_256;
-  const MatMulKernel of_32 = avx512::FindRowKernel32(type);
-  if (of_32 != nullptr && num_vectors <= kMaxRowVectors32) return of_32;
+  if (num_vectors > kMaxRowVectorsAvx512) return avx512::MultiplyPanels;
+  if (const MatMulKernel kernel = avx512::FindRowKernel256(type)) return kernel;
+  if (const MatMulKernel kernel = avx512::FindRowKernel32(type)) return kernel;
   return avx512::MultiplyPanels;
 }
 

@@ -12,6 +12,7 @@
 #include "strata/generate/kernels/x86/codes_avx512.h"
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
 #include "strata/generate/kernels/x86/panel_avx512.h"
+#include "strata/generate/kernels/x86/prefetch.h"
 
 namespace strata::x86::avx512 {
 namespace {
@@ -232,7 +233,10 @@ void MultiplyPanel(const WeightMatrix& weights, const IntegerFormat& format, int
   Panel panel;
   alignas(64) float sums[kMaxVectors][kRows];
   std::fill_n(sums[0], xs.size() * kRows, 0.0f);
+  GroupPrefetch prefetch(rows[0], kRows * weights.row_bytes());
+  const int64_t group_bytes = kRows * weights.row_bytes() * kColumns / weights.columns;
   for (int64_t begin = 0; begin < weights.columns; begin += kColumns) {
+    prefetch.Advance(group_bytes);
     const int num_columns = static_cast<int>(std::min<int64_t>(kColumns, weights.columns - begin));
     stager.Run(rows, begin, num_columns, panel);
     AddGroup(kernels, {panel, format.has_mins, begin, num_columns}, xs, sums);

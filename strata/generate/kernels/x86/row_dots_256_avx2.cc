@@ -10,6 +10,7 @@
 #include "strata/generate/kernels/x86/k_codes_avx2.h"
 #include "strata/generate/kernels/x86/kernels_avx2.h"
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
+#include "strata/generate/kernels/x86/prefetch.h"
 
 namespace strata::x86::avx2 {
 namespace {
@@ -104,7 +105,9 @@ STRATA_AVX2 STRATA_INLINE void DotsOfRows(const WeightMatrix& weights, int64_t r
   __m128 sums[kVectors];
   for (int v = 0; v < kVectors; ++v) sums[v] = _mm_setzero_ps();
   const int64_t num_blocks = weights.columns / 256;
+  GroupPrefetch prefetch(first, kRows * row_bytes);
   for (int64_t b = 0; b < num_blocks; ++b) {
+    prefetch.Advance(kRows * Type::kBlockBytes);
     BlockSums<kVectors> block;
 #pragma GCC unroll 4
     for (int i = 0; i < kRows; ++i) {

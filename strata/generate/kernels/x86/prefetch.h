@@ -1,0 +1,37 @@
+// Weights asked for before they are needed.
+#ifndef STRATA_GENERATE_KERNELS_X86_PREFETCH_H_
+#define STRATA_GENERATE_KERNELS_X86_PREFETCH_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "strata/generate/kernels/x86/target.h"
+
+namespace strata::x86 {
+
+// Kernels that take several rows at once jump between them, which the machine's own prefetcher does
+// not follow well. But the rows lie one after the other: while a group of them is computed, the
+// memory behind it is asked for in order, as far ahead as a read from memory takes.
+class GroupPrefetch {
+ public:
+  // The group starts at `group` and has `group_bytes`.
+  STRATA_INLINE GroupPrefetch(const uint8_t* group, int64_t group_bytes)
+      : next_(reinterpret_cast<uintptr_t>(group) + std::max(group_bytes, kLeastAhead)) {}
+
+  // Asks for the next bytes. Nothing is read, so they may lie behind the end of the weights.
+  STRATA_INLINE void Advance(int64_t bytes) {
+    for (int64_t at = 0; at < bytes; at += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(next_ + at), _MM_HINT_T0);
+    }
+    next_ += bytes;
+  }
+
+ private:
+  static constexpr int64_t kLeastAhead = 4096;
+
+  uintptr_t next_;  // An address, not a pointer: see Advance.
+};
+
+}  // namespace strata::x86
+
+#endif  // STRATA_GENERATE_KERNELS_X86_PREFETCH_H_
