@@ -1,6 +1,7 @@
 #include "strata/generate/conversation.h"
 
 #include <algorithm>
+#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ absl::StatusOr<Conversation> Conversation::Create(const TextModel& model,
   ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model.NeedTokenizer());
   ASSIGN_OR_RETURN(ChatFormat format,
                    ChatFormat::Choose(model.file(), *tokenizer, options.chat_format));
+  std::cerr << "chat format: " << format.name() << std::endl;
   Conversation conversation(*tokenizer, std::move(format));
   if (!options.system.empty()) {
     conversation.messages_.push_back({ChatMessage::Role::kSystem, options.system});

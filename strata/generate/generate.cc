@@ -16,6 +16,7 @@
 #include "strata/core/cli/tool_main.h"
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
+#include "strata/core/utf8.h"
 #include "strata/generate/chat_command.h"
 #include "strata/generate/engine/kv_row.h"
 #include "strata/generate/generate_command.h"
@@ -176,6 +177,7 @@ absl::StatusOr<GenerateOptions> Options() {
   if (!absl::CUnescape(FLAGS_stop, &options.stop)) {
     return UsageError(absl::StrCat("--stop has a wrong escape: ", FLAGS_stop));
   }
+  if (!IsUtf8(options.stop)) return UsageError("--stop is no UTF-8: it would cut a character");
   return options;
 }
 

@@ -1,9 +1,11 @@
 #include "strata/generate/generate_command.h"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -63,6 +65,15 @@ absl::Status Dump(absl::Span<const TokenId> prompt, const Generation& generation
   return WriteLogitsDump(ids, vocabulary, generation.logits, file);
 }
 
+// The dump would take the model's place.
+absl::Status CheckIsNotTheModel(const GenerateOptions& options) {
+  std::error_code unknown;
+  if (std::filesystem::equivalent(options.dump_logits, options.model, unknown) && !unknown) {
+    return UsageError("--dump_logits names the model's own file");
+  }
+  return absl::OkStatus();
+}
+
 void PrintAnswer(const GenerateOptions& options, const std::vector<TokenId>& prompt,
                  const Answerer::Answer& answer, bool has_text) {
   PrintJson({{"prompt_ids", prompt},
@@ -79,6 +90,7 @@ absl::Status GenerateAnswer(const GenerateOptions& options) {
   // First of all, so that a long run does not end in a path that cannot be written.
   std::optional<AtomicFile> dump;
   if (!options.dump_logits.empty()) {
+    RETURN_IF_ERROR(CheckIsNotTheModel(options));
     ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(options.dump_logits));
     dump.emplace(std::move(file));
   }

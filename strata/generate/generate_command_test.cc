@@ -129,6 +129,13 @@ TEST(GenerateCommandTest, KeepsTheContextInSmallerTypes) {
   }
 }
 
+TEST(GenerateCommandTest, APromptMayFillTheContext) {
+  const Json answer = GenerateJson({"--prompt=In the beginning", "--max_context=3"});
+  EXPECT_EQ(answer["prompt_ids"].size(), 3);
+  EXPECT_EQ(answer["ids"].size(), 0);
+  EXPECT_EQ(answer["stop_reason"], "length");
+}
+
 TEST(GenerateCommandTest, AModelWithoutTokenizerGivesIds) {
   const std::string model = "--model=" + RandomModel{}.Write("no_tokenizer");
   WriteFile(TestFile("two_ids.txt"), "5 6");
@@ -176,6 +183,7 @@ TEST(GenerateCommandTest, SaysWhatIsWrongAndWhoseFaultItIs) {
       {{"--chat", "--prompt=a", "--chat_format=none"}, 1, "chatml"},
       {{"--chat", "--json"}, 1, "want a prompt"},
       {{"--prompt=one two three four", "--max_context=3"}, 1, "the context holds 3"},
+      {{"--prompt=x", "--stop=\\x98"}, 1, "--stop is no UTF-8"},
       {{"--prompt=a", "--device=cuda"}, 3, "CPU alone"},
       {{"--prompt=a", "--model=" + TestFile("nowhere.gguf")}, 2, "nowhere.gguf"},
       {{"--prompt=a", "--model=" + folder}, 2, "folder.gguf"},

@@ -1,5 +1,7 @@
 // The smallest tool there is, for the test of ToolMain: prints its arguments, or fails as it is
 // told.
+#include <fcntl.h>
+
 #include <filesystem>
 #include <iostream>
 #include <new>
@@ -14,7 +16,7 @@
 #include "strata/core/error.h"
 
 DEFINE_bool(json, false, "Print a refused input as JSON.");
-DEFINE_string(fail, "", "input, usage, machine, internal, memory or thread.");
+DEFINE_string(fail, "", "input, usage, machine, internal, memory, thread or open.");
 DEFINE_int32(copies, 1, "How often to print.");
 DEFINE_string(budget, "", "A size.");
 
@@ -28,7 +30,10 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   if (FLAGS_fail == "usage") return strata::UsageError("name a file");
   if (FLAGS_fail == "machine") return strata::MachineError("no GPU");
   if (FLAGS_fail == "internal") return absl::InternalError("a bug");
+  // Destructors stand between this and ToolMain.
+  const std::vector<std::string> words(arguments.begin(), arguments.end());
   if (FLAGS_fail == "memory") throw std::bad_alloc();
+  if (FLAGS_fail == "open") std::cerr << "opened " << open("/dev/null", O_RDONLY) << std::endl;
   if (FLAGS_fail == "thread") {
     throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
   }

@@ -1,7 +1,9 @@
 #include "strata/core/cli/tool_main.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +28,16 @@ namespace strata {
 namespace {
 
 constexpr size_t kMaxPathBytes = 4096;
+
+// A closed standard stream would lend its number to the next file that is opened, which would then
+// be read as the user's input or be written over by output. What is closed stays useless: reading
+// and writing fail.
+void OccupyStandardStreams() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    PCHECK(open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) == fd);
+  }
+}
 
 // Bazel starts programs elsewhere and says where the user was.
 void EnterUsersDirectory() {
@@ -71,6 +83,7 @@ absl::Status FlushOutput() {
 }  // namespace
 
 int ToolMain(const ToolInfo& info, ToolRun run, int argc, char** argv) {
+  OccupyStandardStreams();
   // A file that may grow no more is an error of the write, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
   FLAGS_logtostderr = true;

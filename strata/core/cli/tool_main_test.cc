@@ -10,6 +10,7 @@
 namespace strata {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -51,10 +52,18 @@ TEST(ToolMainTest, AFailedStatusIsOneLineAndItsExitCode) {
   EXPECT_EQ(Echo({"--fail=machine"}).exit_code, 3);
   EXPECT_EQ(Echo({"--fail=internal"}).exit_code, 4);
   EXPECT_EQ(Echo({"--fail=memory"}).exit_code, 3);
+  EXPECT_EQ(Echo({"--fail=memory", "a", "word"}).exit_code, 3);
   const ProgramResult result = Echo({"--fail=input"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");
   EXPECT_EQ(result.err, "echo_tool: error: a.gguf: not \\xff GGUF [bad_magic]\n");
+}
+
+TEST(ToolMainTest, AClosedStreamLendsItsNumberToNoFile) {
+  const std::string tool = Runfile("strata/core/cli/echo_tool").value();
+  const ProgramResult result = RunProgram({"/bin/sh", "-c", tool + " --fail=open >&- <&-"});
+  EXPECT_THAT(result.err, ContainsRegex("opened ([3-9]|[1-9][0-9]+)\n"));
+  EXPECT_EQ(RunProgram({"/bin/sh", "-c", tool + " word >&-"}).exit_code, 3);
 }
 
 TEST(ToolMainTest, AThreadThatCannotBeStartedIsTheMachinesFault) {

@@ -63,7 +63,8 @@ std::optional<std::string> LiteralBetween(absl::string_view text, absl::string_v
     at += before.size();
     const absl::string_view rest = text.substr(at);
     const size_t size = rest.find(after);
-    if (size == absl::string_view::npos || size == 0) continue;
+    if (size == absl::string_view::npos) break;
+    if (size == 0) continue;
     const absl::string_view literal = rest.substr(0, size);
     if (literal.find_first_of("'\"{}\n") == absl::string_view::npos) return std::string(literal);
   }

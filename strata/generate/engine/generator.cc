@@ -40,7 +40,7 @@ Generator::Generator(Engine& engine, const Options& options)
 absl::StatusOr<Generation> Generator::Run(absl::Span<const TokenId> prompt,
                                           const Callbacks& callbacks) {
   CHECK(!prompt.empty());
-  CHECK_LT(static_cast<int64_t>(prompt.size()), engine_.max_context());
+  CHECK_LE(static_cast<int64_t>(prompt.size()), engine_.max_context());
   const Clock::time_point start = Clock::now();
   Generation generation = {.num_prompt = static_cast<int64_t>(prompt.size())};
   ASSIGN_OR_RETURN(const bool is_fed, FeedPrompt(prompt, callbacks, generation));
