@@ -1,5 +1,6 @@
 #include "strata/core/error.h"
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -31,7 +32,11 @@ absl::Status InputError(absl::string_view kind, absl::string_view file, absl::st
 }
 
 absl::Status IoError(absl::string_view file, absl::string_view what, int error_number) {
-  return InputError("io", file, absl::StrCat(what, ": ", std::strerror(error_number)));
+  const std::string message = absl::StrCat(what, ": ", std::strerror(error_number));
+  if (error_number == ENOMEM || error_number == EMFILE || error_number == ENFILE) {
+    return WithFile(MachineError(message), file);
+  }
+  return InputError("io", file, message);
 }
 
 absl::Status UsageError(absl::string_view message) {

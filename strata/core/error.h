@@ -25,8 +25,8 @@ enum class ExitCode {
 // A file is wrong: `kind` as above, `file` the path as the user knows it.
 absl::Status InputError(absl::string_view kind, absl::string_view file, absl::string_view message);
 
-// The system refused an operation on `file`: kind "io", the message ends with the text of
-// `error_number`.
+// The system refused an operation on `file`: kind "io", or the machine's fault when it has too
+// little memory or too few descriptors. The message ends with the text of `error_number`.
 absl::Status IoError(absl::string_view file, absl::string_view what, int error_number);
 
 // The command line is wrong.

@@ -21,6 +21,13 @@ TEST(ErrorTest, TheSystemsWordsEndAnIoError) {
   EXPECT_EQ(status.message(), "cannot open: No such file or directory");
 }
 
+TEST(ErrorTest, TooLittleMemoryIsNotTheFilesFault) {
+  const absl::Status status = IoError("big.gguf", "cannot map", ENOMEM);
+  EXPECT_EQ(ErrorKind(status), "");
+  EXPECT_EQ(ErrorFile(status), "big.gguf");
+  EXPECT_EQ(ExitCodeOf(status), ExitCode::kMachine);
+}
+
 TEST(ErrorTest, AnotherFileCanBeNamed) {
   const absl::Status status = WithFile(InputError("truncated", "", "short"), "b.gguf");
   EXPECT_EQ(ErrorKind(status), "truncated");

@@ -1,105 +1,100 @@
 #include "strata/core/utf8.h"
 
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
-#include <string>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 
 namespace strata {
 namespace {
 
-uint8_t ByteAt(absl::string_view text, size_t i) { return static_cast<uint8_t>(text[i]); }
+// What a lead byte promises: how many bytes the character has and which values the second may take.
+struct LeadByte {
+  size_t num_bytes;
+  uint8_t second_min;
+  uint8_t second_max;
+};
 
-// What the second byte may be, by the first: the ranges of the Unicode standard's table 3-7.
-bool IsSecondByte(uint8_t first, uint8_t second) {
-  switch (first) {
-    case 0xe0:
-      return second >= 0xa0 && second <= 0xbf;
-    case 0xed:
-      return second >= 0x80 && second <= 0x9f;
-    case 0xf0:
-      return second >= 0x90 && second <= 0xbf;
-    case 0xf4:
-      return second >= 0x80 && second <= 0x8f;
-    default:
-      return second >= 0x80 && second <= 0xbf;
-  }
-}
-
-// The code point of a well-formed character.
-uint32_t CodePoint(absl::string_view character) {
-  if (character.size() == 1) return ByteAt(character, 0);
-  uint32_t code = ByteAt(character, 0) & (0x7fu >> character.size());
-  for (size_t i = 1; i < character.size(); ++i) code = code << 6 | (ByteAt(character, i) & 0x3fu);
-  return code;
-}
-
-// Characters that move the cursor, end the line, or turn the direction of what follows.
-bool ConfusesATerminal(uint32_t code) {
-  return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x61c || code == 0x200e ||
-         code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
-         (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
-}
-
-std::string Escaped(uint32_t code) {
-  switch (code) {
-    case '\n':
-      return "\\n";
-    case '\r':
-      return "\\r";
-    case '\t':
-      return "\\t";
-    default:
-      return code < 0x100 ? absl::StrCat("\\x", absl::Hex(code, absl::kZeroPad2))
-                          : absl::StrCat("\\u", absl::Hex(code, absl::kZeroPad4));
-  }
+LeadByte PromiseOf(uint8_t lead) {
+  if (lead < 0x80) return {1, 0, 0};
+  if (lead < 0xC2) return {0, 0, 0};
+  if (lead < 0xE0) return {2, 0x80, 0xBF};
+  if (lead == 0xE0) return {3, 0xA0, 0xBF};
+  if (lead == 0xED) return {3, 0x80, 0x9F};
+  if (lead < 0xF0) return {3, 0x80, 0xBF};
+  if (lead == 0xF0) return {4, 0x90, 0xBF};
+  if (lead < 0xF4) return {4, 0x80, 0xBF};
+  if (lead == 0xF4) return {4, 0x80, 0x8F};
+  return {0, 0, 0};
 }
 
 }  // namespace
 
-size_t Utf8CharacterBytes(absl::string_view text) {
-  if (text.empty()) return 0;
-  const uint8_t first = ByteAt(text, 0);
-  if (first < 0x80) return 1;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  const size_t bytes = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (text.size() < bytes || !IsSecondByte(first, ByteAt(text, 1))) return 0;
-  for (size_t i = 2; i < bytes; ++i) {
-    if ((ByteAt(text, i) & 0xc0) != 0x80) return 0;
+Utf8Character FirstUtf8Character(absl::string_view bytes) {
+  constexpr Utf8Character kIllFormed = {Utf8Character::Status::kIllFormed, kReplacementCharacter,
+                                        1};
+  const uint8_t lead = static_cast<uint8_t>(bytes[0]);
+  const LeadByte promise = PromiseOf(lead);
+  if (promise.num_bytes == 0) return kIllFormed;
+  if (promise.num_bytes == 1) return {Utf8Character::Status::kWellFormed, lead, 1};
+
+  char32_t code_point = lead & (0x7F >> promise.num_bytes);
+  const size_t available = std::min(bytes.size(), promise.num_bytes);
+  for (size_t i = 1; i < available; ++i) {
+    const uint8_t byte = static_cast<uint8_t>(bytes[i]);
+    const uint8_t min = i == 1 ? promise.second_min : 0x80;
+    const uint8_t max = i == 1 ? promise.second_max : 0xBF;
+    if (byte < min || byte > max) return kIllFormed;
+    code_point = code_point << 6 | (byte & 0x3F);
   }
-  return bytes;
+  if (available < promise.num_bytes) {
+    return {Utf8Character::Status::kIncomplete, kReplacementCharacter, available};
+  }
+  return {Utf8Character::Status::kWellFormed, code_point, promise.num_bytes};
 }
 
-bool IsUtf8(absl::string_view text) {
-  while (!text.empty()) {
-    const size_t bytes = Utf8CharacterBytes(text);
-    if (bytes == 0) return false;
-    text.remove_prefix(bytes);
+void AppendUtf8(char32_t code_point, std::string& out) {
+  const auto tail = [&](int shift) {
+    out.push_back(static_cast<char>(0x80 | (code_point >> shift & 0x3F)));
+  };
+  if (code_point < 0x80) {
+    out.push_back(static_cast<char>(code_point));
+  } else if (code_point < 0x800) {
+    out.push_back(static_cast<char>(0xC0 | code_point >> 6));
+    tail(0);
+  } else if (code_point < 0x10000) {
+    out.push_back(static_cast<char>(0xE0 | code_point >> 12));
+    tail(6);
+    tail(0);
+  } else {
+    out.push_back(static_cast<char>(0xF0 | code_point >> 18));
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
+bool IsUtf8(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const Utf8Character character = FirstUtf8Character(bytes);
+    if (character.status != Utf8Character::Status::kWellFormed) return false;
+    bytes.remove_prefix(character.num_bytes);
   }
   return true;
 }
 
-std::string Printable(absl::string_view text, size_t max_bytes) {
-  std::string printable;
-  while (!text.empty()) {
-    const size_t bytes = Utf8CharacterBytes(text);
-    std::string shown;
-    if (bytes == 0) {
-      shown = absl::StrCat("\\x", absl::Hex(ByteAt(text, 0), absl::kZeroPad2));
-    } else if (text[0] == '\\') {
-      shown = "\\\\";
-    } else if (const uint32_t code = CodePoint(text.substr(0, bytes)); ConfusesATerminal(code)) {
-      shown = Escaped(code);
+std::string ReplaceIllFormedUtf8(absl::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const Utf8Character character = FirstUtf8Character(bytes);
+    if (character.status == Utf8Character::Status::kWellFormed) {
+      out.append(bytes.data(), character.num_bytes);
+      bytes.remove_prefix(character.num_bytes);
     } else {
-      shown = std::string(text.substr(0, bytes));
+      AppendUtf8(kReplacementCharacter, out);
+      bytes.remove_prefix(1);
     }
-    if (printable.size() + shown.size() > max_bytes) return printable + "...";
-    printable += shown;
-    text.remove_prefix(bytes == 0 ? 1 : bytes);
   }
-  return printable;
+  return out;
 }
 
 }  // namespace strata

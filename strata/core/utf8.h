@@ -1,4 +1,6 @@
-// UTF-8 as it arrives in files: maybe not UTF-8 at all, maybe meant to confuse a terminal.
+// Strict UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF).
+//
+// A byte that belongs to no well-formed character is replaced by U+FFFD on its own: one per byte.
 #ifndef STRATA_CORE_UTF8_H_
 #define STRATA_CORE_UTF8_H_
 
@@ -9,16 +11,29 @@
 
 namespace strata {
 
-// Bytes of the character that `text` begins with: 1 to 4, or 0 when `text` is empty or begins with
-// no well-formed character (over-long forms, surrogates and values past U+10FFFF are none).
-size_t Utf8CharacterBytes(absl::string_view text);
+inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 
-bool IsUtf8(absl::string_view text);
+struct Utf8Character {
+  enum class Status {
+    kWellFormed,
+    kIllFormed,   // The first byte starts no character, whatever follows it.
+    kIncomplete,  // All bytes given are the beginning of a character.
+  };
+  Status status;
+  char32_t code_point;  // U+FFFD unless well-formed.
+  size_t num_bytes;     // 1 when ill-formed; all that were given when incomplete.
+};
 
-// `text` on one line, safe to print: control and direction-changing characters and bytes that are
-// no UTF-8 become escapes (\n, \x1b, \u202e), a backslash is doubled. Past `max_bytes` of the
-// result the rest is left out and "..." ends it.
-std::string Printable(absl::string_view text, size_t max_bytes);
+// The character at the start of `bytes`, which is not empty.
+Utf8Character FirstUtf8Character(absl::string_view bytes);
+
+// `code_point` is at most U+10FFFF.
+void AppendUtf8(char32_t code_point, std::string& out);
+
+bool IsUtf8(absl::string_view bytes);
+
+// `bytes` with U+FFFD for each byte that belongs to no character.
+std::string ReplaceIllFormedUtf8(absl::string_view bytes);
 
 }  // namespace strata
 

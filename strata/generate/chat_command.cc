@@ -1,11 +1,14 @@
 #include "strata/generate/chat_command.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,13 +32,16 @@
 namespace strata {
 namespace {
 
-// Lines of stdin. A signal that comes while it waits is the end, too.
+// Lines of stdin. An interrupt is the end, too.
 class LineReader {
  public:
+  explicit LineReader(const InterruptHandler& interrupt) : interrupt_(interrupt) {}
+
   std::optional<std::string> Next() {
     while (true) {
       const size_t end = bytes_.find('\n');
       if (end != std::string::npos) return Take(end, end + 1);
+      if (!WaitForInput()) return std::nullopt;
       char piece[4096];
       const ssize_t num_read = read(STDIN_FILENO, piece, sizeof(piece));
       if (num_read > 0) {
@@ -54,6 +60,15 @@ class LineReader {
     return line;
   }
 
+  // False when the interrupt comes first.
+  bool WaitForInput() const {
+    pollfd ready[] = {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+                      {.fd = interrupt_.wake_fd(), .events = POLLIN, .revents = 0}};
+    while (poll(ready, std::size(ready), /*timeout=*/-1) < 0 && errno == EINTR) continue;
+    return ready[1].revents == 0;
+  }
+
+  const InterruptHandler& interrupt_;
   std::string bytes_;
 };
 
@@ -68,10 +83,10 @@ class ChatLoop {
 
   absl::Status Run() {
     if (is_terminal_) std::cerr << "Ctrl-C stops an answer; /exit or Ctrl-D leaves.\n";
-    LineReader lines;
+    LineReader lines(interrupt_);
     while (true) {
-      if (is_terminal_) std::cerr << "> " << std::flush;
       interrupt_.Reset();
+      if (is_terminal_) std::cerr << "> " << std::flush;
       const std::optional<std::string> line = lines.Next();
       if (!line.has_value()) break;
       const absl::string_view message = absl::StripAsciiWhitespace(*line);

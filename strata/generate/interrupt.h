@@ -5,8 +5,7 @@
 
 namespace strata {
 
-// Handles SIGINT for as long as it lives; one at a time in a process. System calls that wait are
-// not restarted, so whoever reads a line learns of it.
+// Handles SIGINT for as long as it lives; one at a time in a process.
 class InterruptHandler {
  public:
   InterruptHandler();
@@ -16,6 +15,9 @@ class InterruptHandler {
 
   // Whether the signal has come since the last Reset.
   bool is_interrupted() const;
+  // Readable (poll(2)) from the signal until the next Reset: whoever waits for something else waits
+  // for this as well, and no signal falls between a look and a wait.
+  int wake_fd() const;
   // Forgets it, and takes the next one again.
   void Reset();
 };

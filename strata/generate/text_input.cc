@@ -17,8 +17,8 @@
 #include "absl/strings/string_view.h"
 #include "strata/core/error.h"
 #include "strata/core/file_descriptor.h"
+#include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
-#include "strata/core/utf8.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {

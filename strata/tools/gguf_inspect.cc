@@ -33,7 +33,7 @@ namespace strata {
 namespace {
 
 // Hashes in pieces, which keeps the progress alive.
-TensorHashes HashTensors(const GgufFile& file) {
+absl::StatusOr<TensorHashes> HashTensors(const GgufFile& file) {
   int64_t bytes = 0;
   for (const GgufTensor& tensor : file.tensors()) bytes += tensor.bytes;
   Progress progress({.label = "hashing tensors", .total = bytes, .unit = Progress::Unit::kBytes});
@@ -48,6 +48,7 @@ TensorHashes HashTensors(const GgufFile& file) {
       rest.remove_prefix(piece.size());
     }
     hashes[tensor.name] = hash.HexDigest();
+    RETURN_IF_ERROR(file.CheckUnchanged());
   }
   return hashes;
 }
@@ -84,7 +85,10 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(arguments[0]));
   const absl::StatusOr<ModelView> view = ViewModel(*file);
   if (FLAGS_strict && !view.ok()) return WithFile(view.status(), arguments[0]);
-  const TensorHashes hashes = FLAGS_sha256 ? HashTensors(*file) : TensorHashes();
+  TensorHashes hashes;
+  if (FLAGS_sha256) {
+    ASSIGN_OR_RETURN(hashes, HashTensors(*file));
+  }
   RETURN_IF_ERROR(file->CheckUnchanged());
   if (FLAGS_json) {
     PrintJson(InspectionJson(*file, view, hashes));

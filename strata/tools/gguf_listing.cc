@@ -14,7 +14,7 @@
 #include "strata/core/cli/text_table.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/gguf_value.h"
-#include "strata/core/utf8.h"
+#include "strata/core/printable.h"
 
 namespace strata {
 namespace {

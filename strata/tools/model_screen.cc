@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@
 #include "strata/core/cli/text_table.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
-#include "strata/core/utf8.h"
+#include "strata/core/printable.h"
 #include "strata/tools/weight_mix.h"
 
 namespace strata {
@@ -150,9 +151,9 @@ void AddExperts(const GgufFile& file, const ModelView& view, Screen& screen) {
     screen.Row("expert bytes",
                absl::StrCat(FormatByteSize(all), " in all (", Share(all, tensor_bytes),
                             " of the weights), ", FormatByteSize(of_token), " read for a token"));
+    screen.Row("dense bytes", absl::StrCat(FormatByteSize(tensor_bytes - all),
+                                           ": everything that is not a routed expert"));
   }
-  screen.Row("dense bytes", absl::StrCat(FormatByteSize(tensor_bytes - all),
-                                         ": everything that is not a routed expert"));
 }
 
 // "Q4_K" alone, or "Q4_K 75 %, Q6_K 25 %" by bytes, most first.
@@ -215,8 +216,9 @@ std::string ModelScreen(const GgufFile& file, const absl::StatusOr<ModelView>& v
   } else {
     const std::string architecture = TextOfKey(file, "general.architecture");
     screen.Row("architecture", architecture.empty() ? "(not said)" : architecture);
-    screen.Row("not a model",
+    screen.Row("cannot be run",
                absl::StrCat(view.status().message(), " [", ErrorKind(view.status()), "]"));
+    AddWeights(file, std::numeric_limits<int64_t>::max(), screen);
     AddTokenizer(file, screen);
   }
   return screen.ToString();

@@ -1,14 +1,11 @@
 // Measures what the path from host memory to the device can do on this machine.
-#include <unistd.h>
-
-#include <cstdio>
-#include <filesystem>
+#include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -20,6 +17,7 @@
 #include "strata/core/cuda_device.h"
 #include "strata/core/device.h"
 #include "strata/core/error.h"
+#include "strata/core/file_descriptor.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
@@ -27,23 +25,27 @@
 #include "strata/core/host_memory.h"
 #include "strata/core/pin_budget.h"
 #include "strata/core/pin_limits.h"
+#include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
 #include "strata/tools/stage_experiments/bench.h"
 #include "strata/tools/stage_experiments/experiments.h"
 #include "strata/tools/stage_experiments/measurement.h"
 #include "strata/tools/stage_experiments/report.h"
 #include "strata/tools/stage_experiments/synthetic_model.h"
+#include "strata/tools/stage_experiments/temporary_file.h"
 
 DEFINE_string(model, "", "A GGUF model whose experts are moved. Default: a synthetic one.");
 DEFINE_string(synthetic, "",
               "LAYERSxEXPERTSxBYTES of the synthetic model, as in 48x128x1.5MiB; it is written "
-              "to $TMPDIR and removed. Default: as many experts of --copy_bytes as the jobs need.");
+              "to $TMPDIR without a name, so nothing stays there. Default: as many experts of "
+              "--copy_bytes as the jobs need, 14.8 GiB on a GPU.");
 DEFINE_string(
     arms, "",
     "Comma-separated experiments: copies, pinning, queued, kernels, readers, jobs. Default: all.");
 DEFINE_string(device, "auto", "cpu, cuda or auto: a GPU if there is one.");
-DEFINE_bool(quick, false, "Smaller sizes, done in under 20 seconds.");
-DEFINE_bool(verify, false, "Read every slot back after each job and compare it with the file.");
+DEFINE_bool(quick, false, "Smaller sizes, done in under 20 seconds; the default without a GPU.");
+DEFINE_bool(verify, false,
+            "Read every slot back after each run of a job and compare it with the file.");
 DEFINE_bool(json, false, "Print one JSON object instead of tables.");
 DEFINE_string(copy_bytes, "", "Bytes of a single copy. Default 1.5MiB.");
 DEFINE_int32(slots, 0, "Slots that the cache fill fills. Default 10000, 128 with --quick.");
@@ -60,8 +62,19 @@ DEFINE_validator(pin_budget, &strata::IsByteSize);
 namespace strata::stagebench {
 namespace {
 
+constexpr int64_t kMostCopyBytes = int64_t{256} << 20;
+constexpr int kMostSlots = 1 << 20;
+constexpr int kMostReaders = 256;
+
+// It may use half of the memory that is available: the model and its copies need some, too.
+std::unique_ptr<Device> MakeHostDevice() {
+  HostDevice::Options options;
+  options.memory_bytes = ReadPinLimits().available_bytes.value_or(int64_t{4} << 30) / 2;
+  return std::make_unique<HostDevice>(options);
+}
+
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice() {
-  if (FLAGS_device == "cpu") return std::make_unique<HostDevice>();
+  if (FLAGS_device == "cpu") return MakeHostDevice();
   if (FLAGS_device != "cuda" && FLAGS_device != "auto") {
     return UsageError(absl::StrCat("--device=", FLAGS_device, " is none of cpu, cuda, auto"));
   }
@@ -70,14 +83,23 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice() {
   std::cerr << "stagebench: no GPU here (" << device.status().message()
             << "): memory of the host stands in for it, and the figures are not of a GPU"
             << std::endl;
-  return std::make_unique<HostDevice>();
+  return MakeHostDevice();
 }
 
-absl::StatusOr<Effort> ChooseEffort() {
-  Effort effort = FLAGS_quick ? Effort::Quick() : Effort();
+// The sizes of a GPU would fill the memory of a machine without one, and its figures mean little.
+absl::StatusOr<Effort> ChooseEffort(const Device& device) {
+  Effort effort = FLAGS_quick || !device.properties().is_gpu ? Effort::Quick() : Effort();
   if (!FLAGS_copy_bytes.empty()) {
     ASSIGN_OR_RETURN(effort.copy_bytes, ParseByteSize(FLAGS_copy_bytes));
-    if (effort.copy_bytes < 16) return UsageError("--copy_bytes must be 16 or more");
+    if (effort.copy_bytes < 16 || effort.copy_bytes > kMostCopyBytes) {
+      return UsageError("--copy_bytes must be 16 or more, and at most 256MiB");
+    }
+  }
+  if (FLAGS_slots > kMostSlots) {
+    return UsageError(absl::StrCat("--slots must be at most ", kMostSlots));
+  }
+  if (FLAGS_readers > kMostReaders) {
+    return UsageError(absl::StrCat("--readers must be at most ", kMostReaders));
   }
   if (FLAGS_slots > 0) effort.fill_slots = FLAGS_slots;
   if (FLAGS_readers > 0) effort.num_readers = FLAGS_readers;
@@ -110,11 +132,13 @@ absl::StatusOr<std::unique_ptr<GgufFile>> OpenModel(const Effort& effort) {
           ? FLAGS_synthetic
           : absl::StrCat((effort.fill_slots + 127) / 128, "x128x", effort.copy_bytes);
   ASSIGN_OR_RETURN(const SyntheticShape shape, ParseSyntheticShape(shape_text));
-  const std::string path =
-      std::filesystem::temp_directory_path() / absl::StrCat("stagebench-", getpid(), ".gguf");
-  const absl::Cleanup remove = [&] { std::remove(path.c_str()); };
-  RETURN_IF_ERROR(WriteSyntheticModel(shape, path));
-  return GgufFile::Open(path);
+  const int64_t bytes = SyntheticModelBytes(shape);
+  const std::string folder = TemporaryFolder();
+  ASSIGN_OR_RETURN(const FileDescriptor model, CreateTemporaryFile(folder, bytes));
+  std::cerr << "stagebench: a synthetic model of " << FormatByteSize(bytes) << " in "
+            << Printable(folder, 200) << std::endl;
+  RETURN_IF_ERROR(WriteSyntheticModel(shape, PathOf(model)));
+  return GgufFile::Open(PathOf(model));
 }
 
 absl::StatusOr<ExpertLayout> LayoutOf(const GgufFile& file) {
@@ -152,9 +176,12 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names,
                    ParseExperiments(FLAGS_arms.empty() ? AllExperiments() : FLAGS_arms));
-  ASSIGN_OR_RETURN(const Effort effort, ChooseEffort());
+  if (FLAGS_verify && std::find(names.begin(), names.end(), "jobs") == names.end()) {
+    return UsageError("--verify checks the slots of jobs, which --arms leaves out");
+  }
   ASSIGN_OR_RETURN(const HostMemory::Options stage_memory, StageMemory());
   ASSIGN_OR_RETURN(const std::unique_ptr<Device> device, OpenDevice());
+  ASSIGN_OR_RETURN(const Effort effort, ChooseEffort(*device));
   ASSIGN_OR_RETURN(const std::unique_ptr<PinBudget> budget, ChoosePinBudget(*device));
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, OpenModel(effort));
   ASSIGN_OR_RETURN(const ExpertLayout layout, LayoutOf(*file));

@@ -37,7 +37,7 @@ TEST(StagebenchTest, MovesAModelsExpertsAndChecksEverySlot) {
   const json output = json::parse(result.out);
   EXPECT_FALSE(output["is_gpu"]);
   for (const char* job : {"cache fill", "refill of lent slots", "swap round", "one blob"}) {
-    for (const char* arm : {"reference", "pinned stages", "default"}) {
+    for (const char* arm : {"reference", "stages", "default"}) {
       const json* measurement = Find(output, job, arm);
       ASSERT_NE(measurement, nullptr) << job << ", " << arm;
       EXPECT_GT((*measurement)["notes"]["slots_verified"], 0);
@@ -67,6 +67,21 @@ TEST(StagebenchTest, SaysThatTheFiguresAreNotOfAGpu) {
   EXPECT_THAT(result.out, HasSubstr("a driver call per buffer"));
 }
 
+TEST(StagebenchTest, WhatTheMachineLacksIsSaidAndEndsNothing) {
+  const std::vector<std::string> small = {"--synthetic=1x4x16KiB", "--device=cpu", "--quick",
+                                          "--arms=pinning", "--copy_bytes=16KiB"};
+  for (const char* folder : {"/no/such/folder", "/etc/passwd"}) {
+    const ProgramResult result =
+        Stagebench(small, {.environment = {std::string("TMPDIR=") + folder}});
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(folder));
+    EXPECT_THAT(result.err, HasSubstr("TMPDIR"));
+  }
+  const ProgramResult huge = Stagebench({"--synthetic=1x1x16TiB", "--device=cpu", "--quick"});
+  EXPECT_EQ(huge.exit_code, 3);
+  EXPECT_THAT(huge.err, HasSubstr("are needed"));
+}
+
 TEST(StagebenchTest, APinBudgetOfNothingStillMovesEveryByte) {
   const ProgramResult result = Stagebench(
       {"--model", Tiny(), "--device=cpu", "--quick", "--arms=jobs", "--verify", "--pin_budget=0"});
@@ -83,6 +98,10 @@ TEST(StagebenchTest, WrongCommandLinesAreRefused) {
                                              {"--stage_memory=paged"},
                                              {"--copy_bytes=8"},
                                              {"--readers=-1"},
+                                             {"--readers=1000"},
+                                             {"--slots=2147483647"},
+                                             {"--copy_bytes=1GiB"},
+                                             {"--arms=copies", "--verify"},
                                              {"model.gguf"},
                                              {"--model=a", "--synthetic=1x1x1"}}) {
     std::vector<std::string> arguments = wrong;

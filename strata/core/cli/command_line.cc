@@ -1,6 +1,8 @@
 #include "strata/core/cli/command_line.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "gflags/gflags.h"
+#include "strata/core/error.h"
 
 namespace strata {
 namespace {
@@ -37,6 +40,23 @@ std::string NormalizedFlag(absl::string_view argument) {
 bool IsFlag(absl::string_view argument) {
   return argument.size() > 1 && argument[0] == '-' && !absl::ascii_isdigit(argument[1]) &&
          argument != "--";
+}
+
+// Flags that gflags brings along. They read files, print other programs' help or excuse wrong
+// flags: none of it is ours to offer.
+bool IsOfTheLibrary(absl::string_view name) {
+  for (absl::string_view foreign : {"flagfile", "fromenv", "tryfromenv", "undefok", "version",
+                                    "helpfull", "helpshort", "helpon", "helpmatch", "helppackage",
+                                    "helpxml", "tab_completion_word", "tab_completion_columns"}) {
+    if (name == foreign) return true;
+  }
+  return false;
+}
+
+// The name of a flag in an argument as NormalizedFlags gives it.
+absl::string_view FlagName(absl::string_view argument) {
+  argument.remove_prefix(std::min(argument.find_first_not_of('-'), argument.size()));
+  return argument.substr(0, argument.find('='));
 }
 
 bool IsOurs(const gflags::CommandLineFlagInfo& flag) {
@@ -92,6 +112,13 @@ std::string HelpText(absl::string_view usage) {
 
 std::vector<std::string> ParseFlags(const std::vector<std::string>& command_line) {
   std::vector<char*> pointers;
+  for (const std::string& argument : command_line) {
+    if (argument == "--") break;
+    if (IsFlag(argument) && IsOfTheLibrary(FlagName(argument))) {
+      std::cerr << "ERROR: unknown command line flag '" << FlagName(argument) << "'" << std::endl;
+      std::exit(static_cast<int>(ExitCode::kCommandLine));
+    }
+  }
   for (const std::string& argument : command_line) {
     pointers.push_back(const_cast<char*>(argument.c_str()));
   }

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,7 +14,7 @@
 #include "strata/core/error.h"
 
 DEFINE_bool(json, false, "Print a refused input as JSON.");
-DEFINE_string(fail, "", "input, usage, machine, internal or memory.");
+DEFINE_string(fail, "", "input, usage, machine, internal, memory or thread.");
 DEFINE_int32(copies, 1, "How often to print.");
 DEFINE_string(budget, "", "A size.");
 
@@ -28,6 +29,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   if (FLAGS_fail == "machine") return strata::MachineError("no GPU");
   if (FLAGS_fail == "internal") return absl::InternalError("a bug");
   if (FLAGS_fail == "memory") throw std::bad_alloc();
+  if (FLAGS_fail == "thread") {
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  }
   for (int i = 0; i < FLAGS_copies; ++i) {
     for (const std::string& argument : arguments) std::cout << argument << "\n";
   }

@@ -7,7 +7,7 @@
 namespace strata {
 
 void PrintJson(const Json& value) {
-  std::cout << value.dump(/*indent=*/2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace)
+  std::cout << value.dump(/*indent=*/2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace)
             << "\n";
 }
 

@@ -9,8 +9,8 @@ namespace strata {
 // Ordered: keys are printed in the order in which they were set.
 using Json = nlohmann::ordered_json;
 
-// Prints `value` and a newline to stdout. Bytes that are not UTF-8 become U+FFFD: who must keep
-// them stores them in another way first.
+// Prints `value` and a newline to stdout, in ASCII: nothing in it steers a terminal. Bytes that are
+// not UTF-8 become U+FFFD: who must keep them stores them in another way first.
 void PrintJson(const Json& value);
 
 }  // namespace strata

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -39,6 +38,10 @@ std::string Content(FILE* file) {
   return content;
 }
 
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
@@ -59,7 +62,6 @@ ProgramResult RunProgram(const std::vector<std::string>& command, const ProgramO
   const std::vector<char*> arguments = Pointers(command);
   const std::vector<std::string> environment = Environment(options);
   const std::vector<char*> environment_pointers = Pointers(environment);
-  const auto start = std::chrono::steady_clock::now();
   const pid_t child = fork();
   PCHECK(child >= 0) << "cannot fork";
   if (child == 0) {
@@ -74,7 +76,7 @@ ProgramResult RunProgram(const std::vector<std::string>& command, const ProgramO
   rusage usage{};
   PCHECK(wait4(child, &status, 0, &usage) == child) << "cannot wait for " << command[0];
   ProgramResult result;
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.cpu_seconds = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   result.peak_kib = usage.ru_maxrss;

@@ -13,8 +13,8 @@ struct ProgramResult {
   int signal = 0;
   std::string out;
   std::string err;
-  double seconds = 0;
-  int64_t peak_kib = 0;  // Largest resident set.
+  double cpu_seconds = 0;  // Of all its threads, in its code and in the kernel.
+  int64_t peak_kib = 0;    // Largest resident set.
 };
 
 struct ProgramOptions {

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,9 +20,12 @@
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/runfiles.h"
 #include "strata/core/error.h"
+#include "strata/core/printable.h"
 
 namespace strata {
 namespace {
+
+constexpr size_t kMaxPathBytes = 4096;
 
 // Bazel starts programs elsewhere and says where the user was.
 void EnterUsersDirectory() {
@@ -32,20 +37,30 @@ void EnterUsersDirectory() {
 void PrintError(const absl::Status& status, const std::string& tool, bool json) {
   const std::string kind = ErrorKind(status);
   const std::string file = ErrorFile(status);
-  std::cerr << tool << ": error: " << (file.empty() ? "" : absl::StrCat(file, ": "))
-            << status.message() << (kind.empty() ? "" : absl::StrCat(" [", kind, "]")) << std::endl;
+  std::string line = absl::StrCat(tool, ": error: ");
+  if (!file.empty() || !kind.empty()) {
+    absl::StrAppend(&line, file.empty() ? "''" : Printable(file, kMaxPathBytes), ": ");
+  }
+  absl::StrAppend(&line, WithoutControls(status.message()),
+                  kind.empty() ? "" : absl::StrCat(" [", kind, "]"));
+  std::cerr << line << std::endl;
   if (json && !kind.empty()) {
     PrintJson({{"error", {{"kind", kind}, {"message", status.message()}, {"file", file}}}});
   }
 }
 
-absl::Status RunAndFlush(ToolRun run, const std::vector<std::string>& arguments) {
+// The standard library throws what it has no other way to say.
+absl::Status RunAndCatch(ToolRun run, const std::vector<std::string>& arguments) {
   try {
-    absl::Status status = run(arguments);
-    if (!status.ok()) return status;
+    return run(arguments);
   } catch (const std::bad_alloc&) {
     return MachineError("out of memory");
+  } catch (const std::system_error& error) {  // A thread that could not be started.
+    return MachineError(absl::StrCat("the system refused: ", error.what()));
   }
+}
+
+absl::Status FlushOutput() {
   std::cout.flush();
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) {
     return MachineError("standard output did not take all that was written");
@@ -56,6 +71,8 @@ absl::Status RunAndFlush(ToolRun run, const std::vector<std::string>& arguments)
 }  // namespace
 
 int ToolMain(const ToolInfo& info, ToolRun run, int argc, char** argv) {
+  // A file that may grow no more is an error of the write, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
   InitRunfiles(argv[0]);
@@ -63,12 +80,13 @@ int ToolMain(const ToolInfo& info, ToolRun run, int argc, char** argv) {
   std::vector<std::string> command_line = NormalizedFlags(argc, argv);
   if (AsksForHelp(command_line)) {
     std::cout << HelpText(info.usage);
-    return static_cast<int>(ExitCode::kDone);
+    return static_cast<int>(ExitCodeOf(FlushOutput()));
   }
   // gflags prints its message and exits with 1, the code of a wrong command line.
   const std::vector<std::string> arguments = ParseFlags(command_line);
   EnterUsersDirectory();
-  const absl::Status status = RunAndFlush(run, arguments);
+  absl::Status status = RunAndCatch(run, arguments);
+  if (status.ok()) status = FlushOutput();
   if (!status.ok()) PrintError(status, tool, info.json != nullptr && *info.json);
   std::cout.flush();
   return static_cast<int>(ExitCodeOf(status));

@@ -54,7 +54,22 @@ TEST(ToolMainTest, AFailedStatusIsOneLineAndItsExitCode) {
   const ProgramResult result = Echo({"--fail=input"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");
-  EXPECT_EQ(result.err, "echo_tool: error: a.gguf: not \xff GGUF [bad_magic]\n");
+  EXPECT_EQ(result.err, "echo_tool: error: a.gguf: not \\xff GGUF [bad_magic]\n");
+}
+
+TEST(ToolMainTest, AThreadThatCannotBeStartedIsTheMachinesFault) {
+  const ProgramResult result = Echo({"--fail=thread"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("the system refused"));
+}
+
+TEST(ToolMainTest, FlagsOfTheFlagLibraryAreNotOurs) {
+  for (const char* flag : {"--flagfile=/dev/zero", "--fromenv=copies", "--version", "--helpfull",
+                           "--helpxml", "--helpon=x", "--undefok=x"}) {
+    const ProgramResult result = Echo({flag});
+    EXPECT_EQ(result.exit_code, 1) << flag;
+    EXPECT_THAT(result.err, HasSubstr("unknown command line flag")) << flag;
+  }
 }
 
 TEST(ToolMainTest, JsonSaysWhatWasRefused) {
@@ -71,6 +86,7 @@ TEST(ToolMainTest, AFullDiskBehindStdoutIsTheMachinesFault) {
   const ProgramResult result = RunProgram({"/bin/sh", "-c", tool + " word >/dev/full"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("standard output"));
+  EXPECT_EQ(RunProgram({"/bin/sh", "-c", tool + " --help >/dev/full"}).exit_code, 3);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@
 #include "strata/core/gguf/gguf_tensor.h"
 #include "strata/core/gguf/model_config.h"
 #include "strata/core/gguf/tensor_place.h"
+#include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
-#include "strata/core/utf8.h"
 
 namespace strata {
 namespace {

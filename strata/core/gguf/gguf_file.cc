@@ -19,8 +19,8 @@
 #include "strata/core/gguf/gguf_shard.h"
 #include "strata/core/gguf/gguf_split.h"
 #include "strata/core/gguf/gguf_tensor.h"
+#include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
-#include "strata/core/utf8.h"
 
 namespace strata {
 namespace {

@@ -21,8 +21,8 @@
 #include "strata/core/gguf/gguf_record.h"
 #include "strata/core/gguf/gguf_tensor.h"
 #include "strata/core/gguf/gguf_value.h"
+#include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
-#include "strata/core/utf8.h"
 
 namespace strata {
 namespace {

@@ -16,6 +16,7 @@
 #include "strata/core/gguf/gguf_cursor.h"
 #include "strata/core/gguf/gguf_tensor.h"
 #include "strata/core/gguf/gguf_value.h"
+#include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
 #include "strata/core/utf8.h"
 

@@ -16,8 +16,8 @@
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_header.h"
 #include "strata/core/gguf/gguf_value.h"
+#include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
-#include "strata/core/utf8.h"
 
 namespace strata {
 namespace {

@@ -18,8 +18,8 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/gguf_value.h"
 #include "strata/core/gguf/metadata_reader.h"
+#include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
-#include "strata/core/utf8.h"
 
 namespace strata {
 namespace {

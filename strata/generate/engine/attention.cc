@@ -1,8 +1,8 @@
 #include "strata/generate/engine/attention.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -48,8 +48,9 @@ void Attention::Attend(const AttentionShape& shape, const KvCache& cache, int la
                        .keys = cache.Keys(layer, kv_head, tile, end, keys_.data()),
                        .values = cache.Values(layer, kv_head, tile, end, values_.data())};
     for (int i = 0; i < group; ++i) {
-      AddTile(shape, rows, &queries[(first_head + i) * shape.kv.key_size], heads[i],
-              &out[(first_head + i) * shape.kv.value_size]);
+      const int head = first_head + i;
+      AddTile(shape, rows, &queries[head * shape.kv.key_size], heads[i],
+              out.subspan(head * shape.kv.value_size, shape.kv.value_size));
     }
   }
   for (int i = 0; i < group; ++i) {
@@ -60,23 +61,19 @@ void Attention::Attend(const AttentionShape& shape, const KvCache& cache, int la
 }
 
 void Attention::AddTile(const AttentionShape& shape, const Tile& tile, const float* query,
-                        Head& head, float* out) {
-  const int value_size = shape.kv.value_size;
-  float weights[kTile];
-  float tile_max = -std::numeric_limits<float>::infinity();
-  const absl::Span<float> seen = absl::MakeSpan(weights).first(tile.end - tile.begin);
+                        Head& head, absl::Span<float> out) {
+  const size_t count = static_cast<size_t>(tile.end - tile.begin);
+  float scores[kTile];
+  const absl::Span<float> weights = absl::MakeSpan(scores, count);
   DotRows(absl::MakeConstSpan(query, shape.kv.key_size),
-          tile.keys + int64_t{tile.begin} * shape.kv.key_size, seen);
-  for (float& weight : seen) {
-    weight = f32::Mul(shape.scale, weight);
-    tile_max = std::max(tile_max, weight);
-  }
-  ExpOfDifference(tile_max, seen);
-  const float tile_sum = Sum(seen);
+          tile.keys + int64_t{tile.begin} * shape.kv.key_size, weights);
+  for (float& score : weights) score = f32::Mul(shape.scale, score);
+  const float tile_max = Max(weights);
+  ExpOfDifference(tile_max, weights);
+  const float tile_sum = Sum(weights);
 
-  float* const to = head.is_empty ? out : tile_out_.data();
-  SumWeightedRows(seen, tile.values + int64_t{tile.begin} * value_size,
-                  absl::MakeSpan(to, value_size));
+  const absl::Span<float> to = head.is_empty ? out : absl::MakeSpan(tile_out_);
+  SumWeightedRows(weights, tile.values + int64_t{tile.begin} * shape.kv.value_size, to);
   if (head.is_empty) {
     head = {.max = tile_max, .sum = tile_sum, .is_empty = false};
     return;
@@ -85,7 +82,7 @@ void Attention::AddTile(const AttentionShape& shape, const Tile& tile, const flo
   const float old_scale = f32::Exp(f32::Sub(head.max, max));
   const float tile_scale = f32::Exp(f32::Sub(tile_max, max));
   head.sum = f32::Fma(head.sum, old_scale, f32::Mul(tile_sum, tile_scale));
-  for (int d = 0; d < value_size; ++d) {
+  for (size_t d = 0; d < out.size(); ++d) {
     out[d] = f32::Fma(out[d], old_scale, f32::Mul(to[d], tile_scale));
   }
   head.max = max;

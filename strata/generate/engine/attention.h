@@ -6,7 +6,8 @@
 // maximum, p = Exp(score - m), l the sum of p, o = the fma chain of p * v over ascending positions
 // from +0. Tiles are joined in order: with M = max(m, m'), a = Exp(m - M), b = Exp(m' - M),
 // l = fma(l, a, l' * b), and o alike. A sink is joined last, as a key of that score without value.
-// The result is o / l. Dot products and sums are those of accumulators.h.
+// The result is o / l. Dot products and sums are those of accumulators.h; vector_math.h gives their
+// bits on every instruction set.
 #ifndef STRATA_GENERATE_ENGINE_ATTENTION_H_
 #define STRATA_GENERATE_ENGINE_ATTENTION_H_
 
@@ -50,7 +51,7 @@ class Attention {
   };
 
   void AddTile(const AttentionShape& shape, const Tile& tile, const float* query, Head& head,
-               float* out);
+               absl::Span<float> out);
 
   std::vector<float> keys_;
   std::vector<float> values_;

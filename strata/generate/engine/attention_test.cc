@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "strata/generate/engine/kv_cache.h"
+#include "strata/generate/kernels/isa.h"
 #include "strata/generate/sampling/counter_random.h"
 
 namespace strata {
@@ -99,6 +100,18 @@ TEST_F(AttentionTest, ASinkTakesItsShare) {
   for (const int64_t position : {0, 100, 199}) {
     ExpectNear(Attend(all_, position, sinks), Expected(all_, position, sinks));
   }
+}
+
+TEST_F(AttentionTest, EveryInstructionSetGivesTheSameBits) {
+  const std::vector<float> sinks = {-3.0f, 0.0f, 2.0f, 5.0f, 30.0f, -30.0f};
+  SetIsa(Isa::kScalar);
+  const std::vector<float> expected = Attend(windowed_, 150, sinks);
+  for (const Isa isa : AllIsas()) {
+    if (!IsSupported(isa)) continue;
+    SetIsa(isa);
+    EXPECT_EQ(Attend(windowed_, 150, sinks), expected) << NameOf(isa);
+  }
+  SetIsa(BestIsa());
 }
 
 TEST_F(AttentionTest, LaterPositionsDoNotChangeABit) {

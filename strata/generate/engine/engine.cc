@@ -68,6 +68,7 @@ absl::StatusOr<const Rows*> Engine::Step(absl::Span<const TokenId> tokens, Want 
   cache_.Reserve(end);
   if (rotary_.has_value()) rotary_->ExtendTo(end);
   absl::Status status = RunLayers(tokens);
+  logits_.Resize(0, graph_.vocabulary);
   if (status.ok() && want != Want::kNothing) {
     status = ComputeLogits(want == Want::kAllLogits ? 0 : x_.count() - 1);
   }

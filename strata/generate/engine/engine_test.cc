@@ -116,7 +116,9 @@ TEST_F(EngineTest, CountsRoutedEntriesAndEachExpertOncePerStep) {
 
 TEST_F(EngineTest, GivesOnlyTheLogitsThatAreWanted) {
   Engine engine(*model_.file, model_.graph, {});
-  ASSERT_TRUE(engine.Step({1, 2}, Engine::Want::kNothing).ok());
+  const absl::StatusOr<const Rows*> none = engine.Step({1, 2}, Engine::Want::kNothing);
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ((*none)->count(), 0);
   const absl::StatusOr<const Rows*> last = engine.Step({3, 4, 5}, Engine::Want::kLastLogits);
   ASSERT_TRUE(last.ok()) << last.status();
   ASSERT_EQ((*last)->count(), 1);

@@ -23,7 +23,6 @@
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
-
 ExpertsBlock::ExpertsBlock(ThreadPool& pool) : pool_(pool), inner_(pool), shared_block_(pool) {}
 
 absl::Status ExpertsBlock::Run(const MixtureOfExperts& experts, ActivationBatch& x, Rows& out) {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "strata/generate/tokenizer/utf8.h"
+#include "strata/core/utf8.h"
 
 namespace strata {
 namespace {

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "strata/generate/tokenizer/utf8.h"
+#include "strata/core/utf8.h"
 
 namespace strata {
 

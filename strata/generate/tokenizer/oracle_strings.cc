@@ -11,7 +11,7 @@
 #include "glog/logging.h"
 #include "nlohmann/json.hpp"
 #include "strata/core/cli/runfiles.h"
-#include "strata/generate/tokenizer/utf8.h"
+#include "strata/core/utf8.h"
 
 namespace strata {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "strata/core/utf8.h"
 #include "strata/generate/tokenizer/pre_tokenizer_table.h"
-#include "strata/generate/tokenizer/utf8.h"
 
 namespace strata {
 namespace {

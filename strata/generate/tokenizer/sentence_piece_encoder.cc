@@ -11,7 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
-#include "strata/generate/tokenizer/utf8.h"
+#include "strata/core/utf8.h"
 
 namespace strata {
 

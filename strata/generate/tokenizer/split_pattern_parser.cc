@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "glog/logging.h"
-#include "strata/generate/tokenizer/utf8.h"
+#include "strata/core/utf8.h"
 
 namespace strata {
 

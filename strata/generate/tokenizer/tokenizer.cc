@@ -10,12 +10,12 @@
 #include "glog/logging.h"
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
+#include "strata/core/utf8.h"
 #include "strata/generate/tokenizer/byte_pair_encoder.h"
 #include "strata/generate/tokenizer/end_of_generation.h"
 #include "strata/generate/tokenizer/pre_tokenizer.h"
 #include "strata/generate/tokenizer/sentence_piece_encoder.h"
 #include "strata/generate/tokenizer/token_bytes.h"
-#include "strata/generate/tokenizer/utf8.h"
 
 namespace strata {
 namespace {

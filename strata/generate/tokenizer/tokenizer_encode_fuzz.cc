@@ -20,7 +20,6 @@
 #include "strata/generate/tokenizer/oracle_strings.h"
 #include "strata/generate/tokenizer/pre_tokenizer.h"
 #include "strata/generate/tokenizer/read_vocabulary.h"
-#include "strata/generate/tokenizer/utf8.h"
 
 namespace strata {
 namespace {

@@ -40,7 +40,8 @@ struct Bench {
   const GgufFile& file;
   const ExpertLayout& layout;
   Effort effort;
-  double link_gb_per_s = 0;  // Of large copies to the device, probed in this run; 0 before.
+  // Of large pinned copies to the device, probed in this run; 0 when they could not be pinned.
+  double link_gb_per_s = 0;
 };
 
 }  // namespace strata::stagebench

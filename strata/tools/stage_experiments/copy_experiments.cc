@@ -86,7 +86,7 @@ Measurement CopyMeasurement(absl::string_view arm, CopyTimes times, double bytes
   const Distribution end_to_end = Summarize(std::move(times.end_to_end_us));
   result.figures = {{"call_us", Summarize(std::move(times.call_us))},
                     {"end_to_end_us", end_to_end}};
-  result.notes = {{"share_of_link", bytes / end_to_end.median / 1e3 / link_gb_per_s}};
+  NoteShareOfLink(bytes / end_to_end.median / 1e3, link_gb_per_s, result);
   return result;
 }
 
@@ -111,16 +111,18 @@ absl::StatusOr<Measurement> ProbeDirection(const Bench& bench, bool to_device,
 
 }  // namespace
 
-absl::StatusOr<std::vector<Measurement>> ProbeLink(const Bench& bench) {
+absl::StatusOr<LinkProbe> ProbeLink(const Bench& bench) {
   ASSIGN_OR_RETURN(const HostBuffer host, Pinned(bench, "link probe", bench.effort.probe_bytes, 1));
   ASSIGN_OR_RETURN(const DeviceMemory memory, bench.device.Allocate(bench.effort.probe_bytes));
   ASSIGN_OR_RETURN(const DeviceStream stream, bench.device.CreateStream());
-  std::vector<Measurement> results;
+  LinkProbe probe;
   for (bool to_device : {true, false}) {
     ASSIGN_OR_RETURN(Measurement result, ProbeDirection(bench, to_device, host, memory, stream));
-    results.push_back(std::move(result));
+    if (!host.pinned()) result.remark += ": not the rate of the link, so shares of it are left out";
+    probe.measurements.push_back(std::move(result));
   }
-  return results;
+  if (host.pinned()) probe.gb_per_s = probe.measurements[0].figures[0].value.median;
+  return probe;
 }
 
 absl::StatusOr<std::vector<Measurement>> MeasureSingleCopies(const Bench& bench) {

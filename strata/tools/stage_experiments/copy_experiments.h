@@ -10,8 +10,13 @@
 
 namespace strata::stagebench {
 
-// Large pinned copies in both directions. The first is the rate that all shares refer to.
-absl::StatusOr<std::vector<Measurement>> ProbeLink(const Bench& bench);
+struct LinkProbe {
+  std::vector<Measurement> measurements;
+  double gb_per_s = 0;  // Host to device, what all shares refer to; 0 when nothing could be pinned.
+};
+
+// Large copies in both directions.
+absl::StatusOr<LinkProbe> ProbeLink(const Bench& bench);
 
 // One blob at a time from a ring of buffers, pageable and pinned, as it lies and after a fresh
 // fill: host time inside the copy's call, and from the call to the end of the copy's event. The

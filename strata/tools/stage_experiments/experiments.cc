@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -58,7 +59,8 @@ std::string AllExperiments() {
 absl::StatusOr<std::vector<std::string>> ParseExperiments(absl::string_view list) {
   const std::vector<std::string> known = absl::StrSplit(AllExperiments(), ',');
   std::vector<std::string> names = absl::StrSplit(list, ',', absl::SkipWhitespace());
-  for (const std::string& name : names) {
+  for (std::string& name : names) {
+    absl::StripAsciiWhitespace(&name);
     if (!Contains(known, name)) {
       return UsageError(
           absl::StrCat("--arms=", list, ": '", name, "' is none of ", AllExperiments()));
@@ -71,8 +73,9 @@ absl::StatusOr<std::vector<std::string>> ParseExperiments(absl::string_view list
 absl::StatusOr<std::vector<Measurement>> RunExperiments(const std::vector<std::string>& names,
                                                         bool verify, Bench bench) {
   std::cerr << "stagebench: the link" << std::endl;
-  ASSIGN_OR_RETURN(std::vector<Measurement> results, ProbeLink(bench));
-  bench.link_gb_per_s = results[0].figures[0].value.median;
+  ASSIGN_OR_RETURN(const LinkProbe link, ProbeLink(bench));
+  bench.link_gb_per_s = link.gb_per_s;
+  std::vector<Measurement> results = link.measurements;
   for (const Experiment& experiment : kExperiments) {
     if (!Contains(names, std::string(experiment.name))) continue;
     std::cerr << "stagebench: " << experiment.title << std::endl;

@@ -26,8 +26,8 @@ absl::string_view NameOf(FillerArm::Way way) {
   switch (way) {
     case FillerArm::Way::kReference:
       return "reference";
-    case FillerArm::Way::kPinnedStages:
-      return "pinned stages";
+    case FillerArm::Way::kStages:
+      return "stages";
     case FillerArm::Way::kDefault:
       return "default";
   }
@@ -42,7 +42,7 @@ CacheFiller::Options FillerOptions(FillerArm::Way way, int num_readers) {
               .issue = CopyQueue::Issue::kOneByOne,
               .copy_in_place = false,
               .wait_for_each_copy = true};
-    case FillerArm::Way::kPinnedStages:
+    case FillerArm::Way::kStages:
       return {.num_readers = num_readers, .copy_in_place = false};
     case FillerArm::Way::kDefault:
       return {.num_readers = num_readers};

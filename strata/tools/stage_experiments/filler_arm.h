@@ -26,8 +26,8 @@ class FillerArm {
  public:
   enum class Way {
     kReference,  // Pageable stages, one thread that reads and then copies, waiting for each copy.
-    kPinnedStages,  // Pinned stages, several readers, two streams.
-    kDefault,       // From where the bytes are pinned already; through pinned stages what is not.
+    kStages,     // Stages (pinned unless told otherwise), several readers, two streams.
+    kDefault,    // From where the bytes are pinned already; through stages what is not.
   };
 
   struct Options {

@@ -19,6 +19,7 @@
 #include "strata/cache/expert_files.h"
 #include "strata/cache/fill_item.h"
 #include "strata/core/device.h"
+#include "strata/core/error.h"
 #include "strata/core/status_macros.h"
 #include "strata/tools/stage_experiments/bench.h"
 #include "strata/tools/stage_experiments/filler_arm.h"
@@ -38,6 +39,10 @@ class Slots {
     const int64_t fitting = info.free_bytes * 9 / 10 / slots.slot_bytes_;
     const int64_t count = std::min<int64_t>(
         {bench.effort.fill_slots, static_cast<int64_t>(files.ids().size()), fitting});
+    if (count == 0) {
+      return MachineError(absl::StrCat("the device has ", info.free_bytes,
+                                       " bytes free: no slot of ", slots.slot_bytes_, " fits"));
+    }
     ASSIGN_OR_RETURN(slots.memory_, bench.device.Allocate(count * slots.slot_bytes_));
     slots.count_ = static_cast<int>(count);
     return slots;
@@ -134,9 +139,7 @@ class JobRunner {
       const int first = kind.num_items * round % (slots_.count() - kind.num_items + 1);
       const std::vector<FillItem> items = slots_.Items(first, kind.num_items, seed);
       RETURN_IF_ERROR(RunOnce(files_, items, arm.filler(), times));
-      if (options_.verify && repetition + 1 == bench_.effort.repetitions) {
-        RETURN_IF_ERROR(arm.Check(items));
-      }
+      if (options_.verify && repetition >= 0) RETURN_IF_ERROR(arm.Check(items));
     }
     return absl::OkStatus();
   }
@@ -151,13 +154,14 @@ class JobRunner {
                       {"gb_per_s", rate},
                       {"ordering_thread_us", Summarize(std::move(times.order_us))},
                       {"issue_us_per_copy", Summarize(std::move(times.issue_us_per_copy))}};
-    result.notes = {{"share_of_link", rate.median / bench_.link_gb_per_s}};
+    NoteShareOfLink(rate.median, bench_.link_gb_per_s, result);
     if (!earlier.empty()) {
       result.notes.push_back(
           {"times_faster_than_reference", earlier[0].figures[0].value.median / total.median});
     }
     if (options_.verify) {
-      result.notes.push_back({"slots_verified", static_cast<double>(kind.num_items) * kind.rounds});
+      result.notes.push_back({"slots_verified", static_cast<double>(kind.num_items) * kind.rounds *
+                                                    bench_.effort.repetitions});
     }
     result.remark = arm.Describe();
     return result;
@@ -182,12 +186,12 @@ std::vector<int> ReaderCounts(int most) {
 absl::StatusOr<std::vector<Measurement>> MeasureJobs(const Bench& bench,
                                                      const JobOptions& options) {
   const ExpertFiles files(bench.file, bench.layout);
-  std::vector<std::unique_ptr<FillerArm>> arms;
-  for (Way way : {Way::kReference, Way::kPinnedStages, Way::kDefault}) {
+  // The default way is made first: what it pins must not be short of what a user would get.
+  std::vector<std::unique_ptr<FillerArm>> arms(3);
+  for (Way way : {Way::kDefault, Way::kStages, Way::kReference}) {
     ASSIGN_OR_RETURN(
-        std::unique_ptr<FillerArm> arm,
+        arms[static_cast<size_t>(way)],
         FillerArm::Create({.way = way, .num_readers = bench.effort.num_readers}, bench, files));
-    arms.push_back(std::move(arm));
   }
   ASSIGN_OR_RETURN(const Slots slots, Slots::Create(bench, files));
   const auto at_most = [&](int wanted) { return std::min(wanted, slots.count()); };
@@ -214,9 +218,8 @@ absl::StatusOr<std::vector<Measurement>> MeasureReaders(const Bench& bench) {
     for (BlobReader::Path path : {BlobReader::Path::kMapping, BlobReader::Path::kRead}) {
       std::vector<std::unique_ptr<FillerArm>> arms(1);
       ASSIGN_OR_RETURN(
-          arms[0],
-          FillerArm::Create({.way = Way::kPinnedStages, .num_readers = readers, .path = path},
-                            bench, files));
+          arms[0], FillerArm::Create({.way = Way::kStages, .num_readers = readers, .path = path},
+                                     bench, files));
       ASSIGN_OR_RETURN(std::vector<Measurement> measured, runner.Run(kind, arms));
       measured[0].arm = absl::StrCat(
           readers, readers == 1 ? " reader, " : " readers, ",

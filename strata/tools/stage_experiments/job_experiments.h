@@ -12,8 +12,7 @@
 namespace strata::stagebench {
 
 struct JobOptions {
-  bool verify = false;  // Reads every slot of a job back and compares it with the file, after the
-                        // last repetition.
+  bool verify = false;  // Reads every slot of a job back and compares it with the file.
 };
 
 // Filling the cache, refilling lent slots, rounds of swaps, and one blob into one slot. Arms are

@@ -109,7 +109,7 @@ absl::StatusOr<Measurement> TimeKernel(const Bench& bench, absl::string_view sou
                      .arm = absl::StrCat(source, "; ", slices.size(), " slices at once")};
   const Distribution rate = Summarize(std::move(rates));
   result.figures = {{"gb_per_s", rate}};
-  result.notes = {{"share_of_link", rate.median / bench.link_gb_per_s}};
+  NoteShareOfLink(rate.median, bench.link_gb_per_s, result);
   return result;
 }
 
@@ -136,7 +136,14 @@ absl::Status MeasureKernelOn(const Bench& bench, absl::string_view source,
 
 absl::StatusOr<std::vector<Measurement>> MeasureKernelReads(const Bench& bench) {
   std::vector<Measurement> results;
-  if (!bench.device.properties().is_gpu || !HasHostReadKernel()) return results;
+  if (!bench.device.properties().is_gpu || !HasHostReadKernel()) {
+    results.push_back({.experiment = "kernel reads",
+                       .arm = "left out",
+                       .remark = HasHostReadKernel()
+                                     ? "there is no GPU here"
+                                     : "this program was built without the CUDA toolkit"});
+    return results;
+  }
   const auto measure = [&](absl::string_view name, absl::Span<const std::byte> source) {
     return MeasureKernelOn(bench, name, source, results);
   };

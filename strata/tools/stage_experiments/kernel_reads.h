@@ -11,7 +11,8 @@
 namespace strata::stagebench {
 
 // From each pinned source (pinned_sources.h): the three slices of one blob, and all slices at once.
-// What the kernel saw is compared with what the host sees. Empty on a device that runs no kernels.
+// What the kernel saw is compared with what the host sees. A device that runs no kernels gets one
+// arm that says so.
 absl::StatusOr<std::vector<Measurement>> MeasureKernelReads(const Bench& bench);
 
 }  // namespace strata::stagebench

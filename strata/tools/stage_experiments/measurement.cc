@@ -27,4 +27,8 @@ Distribution Summarize(std::vector<double> sample) {
           .num_samples = static_cast<int>(sample.size())};
 }
 
+void NoteShareOfLink(double gb_per_s, double link_gb_per_s, Measurement& measurement) {
+  if (link_gb_per_s > 0) measurement.notes.push_back({"share_of_link", gb_per_s / link_gb_per_s});
+}
+
 }  // namespace strata::stagebench

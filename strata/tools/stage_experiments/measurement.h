@@ -34,6 +34,9 @@ struct Measurement {
   std::string remark;  // Why an arm could not run, or what it ran on.
 };
 
+// Notes "share_of_link", unless the link's rate is 0: not known.
+void NoteShareOfLink(double gb_per_s, double link_gb_per_s, Measurement& measurement);
+
 // Seconds since it was made.
 class Stopwatch {
  public:

@@ -90,7 +90,7 @@ absl::StatusOr<Measurement> TimeSubmission(const Bench& bench, absl::string_view
   Measurement result{.experiment = "queued copies", .arm = absl::StrCat(source, "; ", how.name)};
   const Distribution rate = Summarize(std::move(rates));
   result.figures = {{"gb_per_s", rate}, {"issue_us_per_copy", Summarize(std::move(issue_us))}};
-  result.notes = {{"share_of_link", rate.median / bench.link_gb_per_s}};
+  NoteShareOfLink(rate.median, bench.link_gb_per_s, result);
   return result;
 }
 

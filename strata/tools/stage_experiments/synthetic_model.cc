@@ -1,8 +1,8 @@
 #include "strata/tools/stage_experiments/synthetic_model.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -173,6 +173,11 @@ absl::StatusOr<SyntheticShape> ParseSyntheticShape(absl::string_view text) {
   return shape;
 }
 
+int64_t SyntheticModelBytes(const SyntheticShape& shape) {
+  const std::vector<Tensor> tensors = Tensors(shape);
+  return static_cast<int64_t>(Header(shape, tensors).size()) + DataBytes(tensors);
+}
+
 absl::Status WriteSyntheticModel(const SyntheticShape& shape, const std::string& path) {
   const std::vector<Tensor> tensors = Tensors(shape);
   const std::string header = Header(shape, tensors);
@@ -181,9 +186,9 @@ absl::Status WriteSyntheticModel(const SyntheticShape& shape, const std::string&
   WriteData(out, DataBytes(tensors));
   out.close();
   if (out) return absl::OkStatus();
-  std::remove(path.c_str());
-  return MachineError(absl::StrCat(path, ": cannot write ", FormatByteSize(DataBytes(tensors)),
-                                   " of a synthetic model"));
+  return MachineError(absl::StrCat("cannot write a synthetic model of ",
+                                   FormatByteSize(SyntheticModelBytes(shape)), ": ",
+                                   std::strerror(errno)));
 }
 
 }  // namespace strata::stagebench

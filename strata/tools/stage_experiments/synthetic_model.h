@@ -26,7 +26,9 @@ struct SyntheticShape {
 // to address.
 absl::StatusOr<SyntheticShape> ParseSyntheticShape(absl::string_view text);
 
-// Progress on stderr. Leaves no part of a file behind when it fails.
+int64_t SyntheticModelBytes(const SyntheticShape& shape);
+
+// Progress on stderr.
 absl::Status WriteSyntheticModel(const SyntheticShape& shape, const std::string& path);
 
 }  // namespace strata::stagebench

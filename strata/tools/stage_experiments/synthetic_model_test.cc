@@ -34,6 +34,7 @@ TEST(SyntheticModelTest, WritesAModelWithExpertsOfThatSize) {
   const std::string path = testing::TempDir() + "/synthetic.gguf";
   const SyntheticShape shape{.layers = 3, .experts = 5, .blob_bytes = 384 * 20};
   ASSERT_EQ(WriteSyntheticModel(shape, path), absl::OkStatus());
+  EXPECT_EQ(std::filesystem::file_size(path), SyntheticModelBytes(shape));
   const std::unique_ptr<GgufFile> file = GgufFile::Open(path).value();
   const ModelConfig config = ModelConfig::Create(*file).value();
   const absl::StatusOr<ExpertLayout> layout = ExpertLayout::Create(*file, config);

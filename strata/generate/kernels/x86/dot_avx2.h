@@ -48,7 +48,9 @@ STRATA_AVX2 STRATA_INLINE __m256 AddSome(const uint8_t* w, const float* x, int c
   if (count >= 8) return _mm256_fmadd_ps(Row::Load(w), _mm256_loadu_ps(x), sum);
   alignas(32) uint8_t some_w[32] = {};
   alignas(32) float some_x[8] = {};
-  std::memcpy(some_w, w, static_cast<size_t>(count) * Row::kBytes);
+  if constexpr (Row::kBytes > 0) {  // Ones have no bytes, and no address either.
+    std::memcpy(some_w, w, static_cast<size_t>(count) * Row::kBytes);
+  }
   std::copy_n(x, count, some_x);
   const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   const __m256i present = _mm256_cmpgt_epi32(_mm256_set1_epi32(count), lanes);
