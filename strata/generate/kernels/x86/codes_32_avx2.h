@@ -9,6 +9,8 @@
 #include "strata/generate/kernels/blocks/block_tables.h"
 #include "strata/generate/kernels/blocks/packed_bytes.h"
 #include "strata/generate/kernels/x86/codes_avx2.h"
+#include "strata/generate/kernels/x86/packed_scales.h"
+#include "strata/generate/kernels/x86/type_list.h"
 
 namespace strata::x86::avx2 {
 
@@ -26,8 +28,9 @@ STRATA_AVX2 STRATA_INLINE __m256 HalvesOf8Rows(const uint8_t* const (&rows)[8], 
 }
 
 // Types whose block is 32 weights and begins with the f16 scale (then that of the minimum).
-template <int kBytes, int kOffsetOfType, bool kSigns, bool kMins>
+template <BlockType kTypeOf, int kBytes, int kOffsetOfType, bool kSigns, bool kMins>
 struct HalfScaled32 {
+  static constexpr BlockType kType = kTypeOf;
   static constexpr int kOffset = kOffsetOfType;
   static constexpr bool kHasSigns = kSigns;
   static constexpr bool kHasMins = kMins;
@@ -44,19 +47,19 @@ struct HalfScaled32 {
   }
 };
 
-struct Q8_0 : HalfScaled32<34, 0, true, false> {
+struct Q8_0 : HalfScaled32<BlockType::kQ8_0, 34, 0, true, false> {
   STRATA_AVX2 static STRATA_INLINE __m256i Codes(const uint8_t* row, int64_t index) {
     return Load256(BlockOf(row, index) + 2);
   }
 };
 
-struct Q4_0 : HalfScaled32<18, 8, false, false> {
+struct Q4_0 : HalfScaled32<BlockType::kQ4_0, 18, 8, false, false> {
   STRATA_AVX2 static STRATA_INLINE __m256i Codes(const uint8_t* row, int64_t index) {
     return NibblesOfRun(BlockOf(row, index) + 2);
   }
 };
 
-struct Q4_1 : HalfScaled32<20, 0, false, true> {
+struct Q4_1 : HalfScaled32<BlockType::kQ4_1, 20, 0, false, true> {
   STRATA_AVX2 static STRATA_INLINE __m256i Codes(const uint8_t* row, int64_t index) {
     return NibblesOfRun(BlockOf(row, index) + 4);
   }
@@ -68,19 +71,19 @@ STRATA_AVX2 STRATA_INLINE __m256i FiveBitCodes(const uint8_t* bytes) {
   return _mm256_or_si256(NibblesOfRun(bytes + 4), fifth);
 }
 
-struct Q5_0 : HalfScaled32<22, 16, false, false> {
+struct Q5_0 : HalfScaled32<BlockType::kQ5_0, 22, 16, false, false> {
   STRATA_AVX2 static STRATA_INLINE __m256i Codes(const uint8_t* row, int64_t index) {
     return FiveBitCodes(BlockOf(row, index) + 2);
   }
 };
 
-struct Q5_1 : HalfScaled32<24, 0, false, true> {
+struct Q5_1 : HalfScaled32<BlockType::kQ5_1, 24, 0, false, true> {
   STRATA_AVX2 static STRATA_INLINE __m256i Codes(const uint8_t* row, int64_t index) {
     return FiveBitCodes(BlockOf(row, index) + 4);
   }
 };
 
-struct IQ4_NL : HalfScaled32<18, 0, true, false> {
+struct IQ4_NL : HalfScaled32<BlockType::kIQ4_NL, 18, 0, true, false> {
   STRATA_AVX2 static STRATA_INLINE __m256i Codes(const uint8_t* row, int64_t index) {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(Load128(kValuesIq4nl)),
                                NibblesOfRun(BlockOf(row, index) + 2));
@@ -88,6 +91,7 @@ struct IQ4_NL : HalfScaled32<18, 0, true, false> {
 };
 
 struct MXFP4 {
+  static constexpr BlockType kType = BlockType::kMXFP4;
   static constexpr int kOffset = 12;
   static constexpr bool kHasSigns = false;
   static constexpr bool kHasMins = false;
@@ -115,6 +119,7 @@ struct MXFP4 {
 
 // Blocks of 64 under one scale, codes of 2 bits in order.
 struct Q2_0 {
+  static constexpr BlockType kType = BlockType::kQ2_0;
   static constexpr int kOffset = 1;
   static constexpr bool kHasSigns = false;
   static constexpr bool kHasMins = false;
@@ -135,6 +140,7 @@ struct Q2_0 {
 
 // Blocks of 128 under one scale, a bit a weight: set is +1.
 struct Q1_0 {
+  static constexpr BlockType kType = BlockType::kQ1_0;
   static constexpr int kOffset = 1;
   static constexpr bool kHasSigns = false;
   static constexpr bool kHasMins = false;
@@ -148,6 +154,8 @@ struct Q1_0 {
     return HalvesOf8Rows(rows, index / 4 * kBytes);
   }
 };
+
+using Types32 = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, IQ4_NL, MXFP4, Q2_0, Q1_0>;
 
 }  // namespace strata::x86::avx2
 

@@ -10,6 +10,8 @@
 #include "strata/generate/kernels/blocks/block_tables.h"
 #include "strata/generate/kernels/blocks/packed_bytes.h"
 #include "strata/generate/kernels/x86/codes_avx512.h"
+#include "strata/generate/kernels/x86/packed_scales.h"
+#include "strata/generate/kernels/x86/type_list.h"
 
 namespace strata::x86::avx512 {
 
@@ -18,8 +20,9 @@ namespace strata::x86::avx512 {
 // weights. Scales gives those of one block of 16 rows.
 
 // Types whose block is 32 weights and begins with the f16 scale (then that of the minimum).
-template <int kBytes, int kOffsetOfType, bool kMins>
+template <BlockType kTypeOf, int kBytes, int kOffsetOfType, bool kMins>
 struct HalfScaled32 {
+  static constexpr BlockType kType = kTypeOf;
   static constexpr int kOffset = kOffsetOfType;
   static constexpr bool kHasMins = kMins;
 
@@ -36,7 +39,7 @@ struct HalfScaled32 {
   }
 };
 
-struct Q8_0 : HalfScaled32<34, 128, false> {
+struct Q8_0 : HalfScaled32<BlockType::kQ8_0, 34, 128, false> {
   STRATA_AVX512 static STRATA_INLINE __m512i Codes(const uint8_t* row, int64_t first,
                                                    int64_t second) {
     const __m512i low = _mm512_castsi256_si512(Load256(BlockOf(row, first) + 2));
@@ -45,14 +48,14 @@ struct Q8_0 : HalfScaled32<34, 128, false> {
   }
 };
 
-struct Q4_0 : HalfScaled32<18, 8, false> {
+struct Q4_0 : HalfScaled32<BlockType::kQ4_0, 18, 8, false> {
   STRATA_AVX512 static STRATA_INLINE __m512i Codes(const uint8_t* row, int64_t first,
                                                    int64_t second) {
     return NibblesOfTwoRuns(BlockOf(row, first) + 2, BlockOf(row, second) + 2);
   }
 };
 
-struct Q4_1 : HalfScaled32<20, 0, true> {
+struct Q4_1 : HalfScaled32<BlockType::kQ4_1, 20, 0, true> {
   STRATA_AVX512 static STRATA_INLINE __m512i Codes(const uint8_t* row, int64_t first,
                                                    int64_t second) {
     return NibblesOfTwoRuns(BlockOf(row, first) + 4, BlockOf(row, second) + 4);
@@ -66,21 +69,21 @@ STRATA_AVX512 STRATA_INLINE __m512i FiveBitCodes(const uint8_t* first, const uin
   return _mm512_mask_add_epi8(low, fifth, low, _mm512_set1_epi8(16));
 }
 
-struct Q5_0 : HalfScaled32<22, 16, false> {
+struct Q5_0 : HalfScaled32<BlockType::kQ5_0, 22, 16, false> {
   STRATA_AVX512 static STRATA_INLINE __m512i Codes(const uint8_t* row, int64_t first,
                                                    int64_t second) {
     return FiveBitCodes(BlockOf(row, first) + 2, BlockOf(row, second) + 2);
   }
 };
 
-struct Q5_1 : HalfScaled32<24, 0, true> {
+struct Q5_1 : HalfScaled32<BlockType::kQ5_1, 24, 0, true> {
   STRATA_AVX512 static STRATA_INLINE __m512i Codes(const uint8_t* row, int64_t first,
                                                    int64_t second) {
     return FiveBitCodes(BlockOf(row, first) + 4, BlockOf(row, second) + 4);
   }
 };
 
-struct IQ4_NL : HalfScaled32<18, 128, false> {
+struct IQ4_NL : HalfScaled32<BlockType::kIQ4_NL, 18, 128, false> {
   STRATA_AVX512 static STRATA_INLINE __m512i Codes(const uint8_t* row, int64_t first,
                                                    int64_t second) {
     const __m128i values = _mm_xor_si128(Load128(kValuesIq4nl), _mm_set1_epi8(-128));
@@ -90,6 +93,7 @@ struct IQ4_NL : HalfScaled32<18, 128, false> {
 };
 
 struct MXFP4 {
+  static constexpr BlockType kType = BlockType::kMXFP4;
   static constexpr int kOffset = 12;
   static constexpr bool kHasMins = false;
   static constexpr int kBytes = 17;
@@ -115,6 +119,7 @@ struct MXFP4 {
 
 // Blocks of 64 under one scale, codes of 2 bits in order.
 struct Q2_0 {
+  static constexpr BlockType kType = BlockType::kQ2_0;
   static constexpr int kOffset = 1;
   static constexpr bool kHasMins = false;
   static constexpr int kBytes = 18;
@@ -137,6 +142,7 @@ struct Q2_0 {
 
 // Blocks of 128 under one scale, a bit a weight: set is +1.
 struct Q1_0 {
+  static constexpr BlockType kType = BlockType::kQ1_0;
   static constexpr int kOffset = 1;
   static constexpr bool kHasMins = false;
   static constexpr int kBytes = 18;
@@ -154,6 +160,8 @@ struct Q1_0 {
     return HalvesOf16Rows(rows, index / 4 * kBytes);
   }
 };
+
+using Types32 = TypeList<Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, IQ4_NL, MXFP4, Q2_0, Q1_0>;
 
 }  // namespace strata::x86::avx512
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "strata/generate/kernels/blocks/packed_bytes.h"
+#include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/target.h"
 
 namespace strata::x86::avx2 {
@@ -16,19 +17,7 @@ struct Codes256 {
   __m256i signs[8];  // Bytes; negative where the weight is. Where the type has signs.
   __m256i factors;   // int16: one per 16 weights, or one per 32 weights twice (see kFactorWeights).
   __m256i mins;      // int16, one per 16 weights, where the type has them.
-  uint16_t scale;    // f16 bits.
-  uint16_t min_scale;
 };
-
-STRATA_AVX2 STRATA_INLINE __m256i Load256(const void* bytes) {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(bytes));
-}
-STRATA_AVX2 STRATA_INLINE __m128i Load128(const void* bytes) {
-  return _mm_loadu_si128(static_cast<const __m128i*>(bytes));
-}
-STRATA_AVX2 STRATA_INLINE __m128i Load64(const void* bytes) {
-  return _mm_loadl_epi64(static_cast<const __m128i*>(bytes));
-}
 
 STRATA_AVX2 STRATA_INLINE __m256i LowNibbles(__m256i bytes) {
   return _mm256_and_si256(bytes, _mm256_set1_epi8(15));
@@ -41,13 +30,6 @@ STRATA_AVX2 STRATA_INLINE __m256i HighNibbles(__m256i bytes) {
 STRATA_AVX2 STRATA_INLINE __m256i NibblesOfRun(const uint8_t* run) {
   const __m128i bytes = Load128(run);
   return LowNibbles(_mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes));
-}
-
-// 16 codes of 4 bits, where byte j holds codes 2j (low) and 2j + 1 (high), as bytes.
-STRATA_AVX2 STRATA_INLINE __m128i PairedNibbles(__m128i bytes) {
-  const __m128i low = _mm_and_si128(bytes, _mm_set1_epi8(15));
-  const __m128i high = _mm_and_si128(_mm_srli_epi16(bytes, 4), _mm_set1_epi8(15));
-  return _mm_unpacklo_epi8(low, high);
 }
 
 // -1 in each byte whose bit is set, else 0.

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "strata/generate/kernels/blocks/packed_bytes.h"
+#include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/target.h"
 
 namespace strata::x86::avx512 {
@@ -20,31 +21,13 @@ struct Codes256 {
   __m512i pair_factors[4];  // int16, one per pair of weights.
   __m256i factors;          // int16, one per 16 weights.
   __m256i mins;             // int16, one per 16 weights, where the type has them.
-  uint16_t scale;           // f16 bits.
-  uint16_t min_scale;
 };
 
 STRATA_AVX512 STRATA_INLINE __m512i Load512(const void* bytes) { return _mm512_loadu_si512(bytes); }
-STRATA_AVX512 STRATA_INLINE __m256i Load256(const void* bytes) {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(bytes));
-}
-STRATA_AVX512 STRATA_INLINE __m128i Load128(const void* bytes) {
-  return _mm_loadu_si128(static_cast<const __m128i*>(bytes));
-}
-STRATA_AVX512 STRATA_INLINE __m128i Load64(const void* bytes) {
-  return _mm_loadl_epi64(static_cast<const __m128i*>(bytes));
-}
 
 // 32 bytes, twice.
 STRATA_AVX512 STRATA_INLINE __m512i Load256Twice(const void* bytes) {
   return _mm512_broadcast_i64x4(Load256(bytes));
-}
-
-// 16 codes of 4 bits, where byte j holds codes 2j (low) and 2j + 1 (high), as bytes.
-STRATA_AVX512 STRATA_INLINE __m128i PairedNibbles(__m128i bytes) {
-  const __m128i low = _mm_and_si128(bytes, _mm_set1_epi8(15));
-  const __m128i high = _mm_and_si128(_mm_srli_epi16(bytes, 4), _mm_set1_epi8(15));
-  return _mm_unpacklo_epi8(low, high);
 }
 
 // Two runs of 16 bytes, each as 32 codes of 4 bits: the low nibbles, then the high ones.

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 
-#include "strata/core/block_type.h"
 #include "strata/generate/kernels/blocks/block_tables.h"
 #include "strata/generate/kernels/blocks/packed_bytes.h"
 #include "strata/generate/kernels/x86/codes_avx2.h"
+#include "strata/generate/kernels/x86/formats_256.h"
+#include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/sign_codes.h"
+#include "strata/generate/kernels/x86/type_list.h"
 
 namespace strata::x86::avx2 {
 
@@ -27,27 +29,7 @@ STRATA_AVX2 STRATA_INLINE __m256i RowsOf4(const uint8_t (*grid)[4], Index index)
   return _mm256_setr_epi32(row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7));
 }
 
-// 2t + 1 for the 16 paired nibbles t of 8 bytes.
-STRATA_AVX2 STRATA_INLINE __m256i OddFactors(__m128i bytes) {
-  const __m256i steps = _mm256_cvtepu8_epi16(PairedNibbles(bytes));
-  return _mm256_add_epi16(_mm256_add_epi16(steps, steps), _mm256_set1_epi16(1));
-}
-
-// 2t + 1 for the top four bits t of eight words, twice.
-STRATA_AVX2 STRATA_INLINE __m256i OddFactorsOfWords(__m256i words) {
-  const __m256i steps = _mm256_srli_epi32(words, 28);
-  const __m256i factors = _mm256_add_epi32(_mm256_add_epi32(steps, steps), _mm256_set1_epi32(1));
-  return _mm256_permute4x64_epi64(_mm256_packs_epi32(factors, factors), 0x88);
-}
-
-struct IQ2_XS {
-  static constexpr int kBlockBytes = 74;
-  static constexpr int kOffset = 0;
-  static constexpr bool kHasSigns = true;
-  static constexpr bool kHasMins = false;
-  static constexpr int kFactorWeights = 16;
-  static constexpr float kStep = 0.125f;
-
+struct IQ2_XS : IQ2_XS_Format {
   STRATA_AVX2 static STRATA_INLINE void Decode(const uint8_t* block, Codes256& out) {
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) {
@@ -60,13 +42,10 @@ struct IQ2_XS {
       out.signs[k] = SignsOfBits(signs);
     }
     out.factors = OddFactors(Load64(block + 66));
-    out.scale = Load<uint16_t>(block);
   }
 };
 
-struct IQ2_S : IQ2_XS {
-  static constexpr int kBlockBytes = 82;
-
+struct IQ2_S : IQ2_S_Format {
   STRATA_AVX2 static STRATA_INLINE void Decode(const uint8_t* block, Codes256& out) {
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) {
@@ -78,18 +57,10 @@ struct IQ2_S : IQ2_XS {
       out.signs[k] = SignsOfBits(Load<uint32_t>(block + 34 + 4 * k));
     }
     out.factors = OddFactors(Load64(block + 74));
-    out.scale = Load<uint16_t>(block);
   }
 };
 
-struct IQ2_XXS {
-  static constexpr int kBlockBytes = 66;
-  static constexpr int kOffset = 0;
-  static constexpr bool kHasSigns = true;
-  static constexpr bool kHasMins = false;
-  static constexpr int kFactorWeights = 32;
-  static constexpr float kStep = 0.125f;
-
+struct IQ2_XXS : IQ2_XXS_Format {
   STRATA_AVX2 static STRATA_INLINE void Decode(const uint8_t* block, Codes256& out) {
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) {
@@ -99,22 +70,11 @@ struct IQ2_XXS {
       out.signs[k] =
           SignsOfBits(static_cast<uint32_t>(SignsOfWords(Load<uint32_t>(record + 4), 0)));
     }
-    // The second word of each record.
-    const __m256 words = _mm256_shuffle_ps(_mm256_castsi256_ps(Load256(block + 2)),
-                                           _mm256_castsi256_ps(Load256(block + 34)), 0xdd);
-    out.factors = OddFactorsOfWords(_mm256_permute4x64_epi64(_mm256_castps_si256(words), 0xd8));
-    out.scale = Load<uint16_t>(block);
+    out.factors = OddFactorsOfWords(OddWords(block + 2));
   }
 };
 
-struct IQ3_XXS {
-  static constexpr int kBlockBytes = 98;
-  static constexpr int kOffset = 0;
-  static constexpr bool kHasSigns = true;
-  static constexpr bool kHasMins = false;
-  static constexpr int kFactorWeights = 32;
-  static constexpr float kStep = 0.25f;
-
+struct IQ3_XXS : IQ3_XXS_Format {
   STRATA_AVX2 static STRATA_INLINE void Decode(const uint8_t* block, Codes256& out) {
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) {
@@ -124,18 +84,10 @@ struct IQ3_XXS {
           SignsOfBits(static_cast<uint32_t>(SignsOfWords(Load<uint32_t>(block + 66 + 4 * k), 0)));
     }
     out.factors = OddFactorsOfWords(Load256(block + 66));
-    out.scale = Load<uint16_t>(block);
   }
 };
 
-struct IQ3_S {
-  static constexpr int kBlockBytes = 110;
-  static constexpr int kOffset = 0;
-  static constexpr bool kHasSigns = true;
-  static constexpr bool kHasMins = false;
-  static constexpr int kFactorWeights = 32;
-  static constexpr float kStep = 1.0f;
-
+struct IQ3_S : IQ3_S_Format {
   STRATA_AVX2 static STRATA_INLINE void Decode(const uint8_t* block, Codes256& out) {
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) {
@@ -147,9 +99,10 @@ struct IQ3_S {
     }
     const __m256i factors = OddFactors(_mm_cvtsi32_si128(Load<int32_t>(block + 106)));
     out.factors = _mm256_permute2x128_si256(factors, factors, 0);
-    out.scale = Load<uint16_t>(block);
   }
 };
+
+using GridTypes = TypeList<IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S>;
 
 }  // namespace strata::x86::avx2
 

@@ -6,11 +6,13 @@
 
 #include <cstdint>
 
-#include "strata/core/block_type.h"
 #include "strata/generate/kernels/blocks/block_tables.h"
 #include "strata/generate/kernels/blocks/packed_bytes.h"
 #include "strata/generate/kernels/x86/codes_avx512.h"
+#include "strata/generate/kernels/x86/formats_256.h"
+#include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/sign_codes.h"
+#include "strata/generate/kernels/x86/type_list.h"
 
 namespace strata::x86::avx512 {
 
@@ -22,21 +24,7 @@ STRATA_AVX512 STRATA_INLINE __m512i RowsOf4(const uint8_t (*grid)[4], __m512i ro
   return _mm512_i32gather_epi32(rows, grid, 4);
 }
 
-// 2t + 1 for the 16 paired nibbles t of 8 bytes.
-STRATA_AVX512 STRATA_INLINE __m256i OddFactors(__m128i bytes) {
-  const __m256i steps = _mm256_cvtepu8_epi16(PairedNibbles(bytes));
-  return _mm256_add_epi16(_mm256_add_epi16(steps, steps), _mm256_set1_epi16(1));
-}
-
-struct IQ2_XS {
-  static constexpr BlockType kType = BlockType::kIQ2_XS;
-  static constexpr int kBlockBytes = 74;
-  static constexpr int kOffset = 0;
-  static constexpr bool kHasSigns = true;
-  static constexpr bool kHasMins = false;
-  static constexpr int kFactorWeights = 16;
-  static constexpr float kStep = 0.125f;
-
+struct IQ2_XS : IQ2_XS_Format {
   STRATA_AVX512 static STRATA_INLINE void Decode(const uint8_t* block, Codes256& out) {
     for (int k = 0; k < 4; ++k) {
       const __m128i codes = Load128(block + 2 + 16 * k);
@@ -47,14 +35,10 @@ struct IQ2_XS {
     }
     out.factors = OddFactors(Load64(block + 66));
     SpreadFactors16(out);
-    out.scale = Load<uint16_t>(block);
   }
 };
 
-struct IQ2_S : IQ2_XS {
-  static constexpr BlockType kType = BlockType::kIQ2_S;
-  static constexpr int kBlockBytes = 82;
-
+struct IQ2_S : IQ2_S_Format {
   STRATA_AVX512 static STRATA_INLINE void Decode(const uint8_t* block, Codes256& out) {
     const __m512i shifts = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
     for (int k = 0; k < 4; ++k) {
@@ -67,19 +51,10 @@ struct IQ2_S : IQ2_XS {
     }
     out.factors = OddFactors(Load64(block + 74));
     SpreadFactors16(out);
-    out.scale = Load<uint16_t>(block);
   }
 };
 
-struct IQ2_XXS {
-  static constexpr BlockType kType = BlockType::kIQ2_XXS;
-  static constexpr int kBlockBytes = 66;
-  static constexpr int kOffset = 0;
-  static constexpr bool kHasSigns = true;
-  static constexpr bool kHasMins = false;
-  static constexpr int kFactorWeights = 32;
-  static constexpr float kStep = 0.125f;
-
+struct IQ2_XXS : IQ2_XXS_Format {
   STRATA_AVX512 static STRATA_INLINE void Decode(const uint8_t* block, Codes256& out) {
     for (int k = 0; k < 4; ++k) {
       const uint8_t* records = block + 2 + 16 * k;
@@ -88,46 +63,22 @@ struct IQ2_XXS {
           RowsOf8(kGridIq2xxs, _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<int64_t>(rows))));
       out.negative[k] = SignsOfWords(Load<uint32_t>(records + 4), Load<uint32_t>(records + 12));
     }
-    // The top four bits of every other word.
-    const __m512i words = Load512(block + 2);
-    const __m256i steps = _mm512_cvtepi64_epi32(_mm512_srli_epi64(words, 60));
-    const __m256i factors = _mm256_add_epi32(_mm256_add_epi32(steps, steps), _mm256_set1_epi32(1));
-    SpreadFactors32<4>(_mm256_castsi128_si256(_mm256_cvtepi32_epi16(factors)), out);
-    out.scale = Load<uint16_t>(block);
+    SpreadFactors32<4>(OddFactorsOfWords(OddWords(block + 2)), out);
   }
 };
 
-struct IQ3_XXS {
-  static constexpr BlockType kType = BlockType::kIQ3_XXS;
-  static constexpr int kBlockBytes = 98;
-  static constexpr int kOffset = 0;
-  static constexpr bool kHasSigns = true;
-  static constexpr bool kHasMins = false;
-  static constexpr int kFactorWeights = 32;
-  static constexpr float kStep = 0.25f;
-
+struct IQ3_XXS : IQ3_XXS_Format {
   STRATA_AVX512 static STRATA_INLINE void Decode(const uint8_t* block, Codes256& out) {
     for (int k = 0; k < 4; ++k) {
       const uint8_t* words = block + 66 + 8 * k;
       out.codes[k] = RowsOf4(kGridIq3xxs, _mm512_cvtepu8_epi32(Load128(block + 2 + 16 * k)));
       out.negative[k] = SignsOfWords(Load<uint32_t>(words), Load<uint32_t>(words + 4));
     }
-    const __m256i steps = _mm256_srli_epi32(Load256(block + 66), 28);
-    const __m256i factors = _mm256_add_epi32(_mm256_add_epi32(steps, steps), _mm256_set1_epi32(1));
-    SpreadFactors32<4>(_mm256_castsi128_si256(_mm256_cvtepi32_epi16(factors)), out);
-    out.scale = Load<uint16_t>(block);
+    SpreadFactors32<4>(OddFactorsOfWords(Load256(block + 66)), out);
   }
 };
 
-struct IQ3_S {
-  static constexpr BlockType kType = BlockType::kIQ3_S;
-  static constexpr int kBlockBytes = 110;
-  static constexpr int kOffset = 0;
-  static constexpr bool kHasSigns = true;
-  static constexpr bool kHasMins = false;
-  static constexpr int kFactorWeights = 32;
-  static constexpr float kStep = 1.0f;
-
+struct IQ3_S : IQ3_S_Format {
   STRATA_AVX512 static STRATA_INLINE void Decode(const uint8_t* block, Codes256& out) {
     for (int k = 0; k < 4; ++k) {
       const __m512i low = _mm512_cvtepu8_epi32(Load128(block + 2 + 16 * k));
@@ -138,9 +89,10 @@ struct IQ3_S {
     }
     const __m128i scales = _mm_cvtsi32_si128(Load<int32_t>(block + 106));
     SpreadFactors32<4>(OddFactors(scales), out);
-    out.scale = Load<uint16_t>(block);
   }
 };
+
+using GridTypes = TypeList<IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S>;
 
 }  // namespace strata::x86::avx512
 

@@ -1,9 +1,8 @@
 // Products of panels with many vectors: the AVX2 side of panel_dots_avx512.cc.
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "glog/logging.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/activation.h"
 #include "strata/generate/kernels/blocks/integer_block.h"
@@ -11,8 +10,9 @@
 #include "strata/generate/kernels/weight_matrix.h"
 #include "strata/generate/kernels/x86/codes_avx2.h"
 #include "strata/generate/kernels/x86/kernels_avx2.h"
+#include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/panel_avx2.h"
-#include "strata/generate/kernels/x86/prefetch.h"
+#include "strata/generate/kernels/x86/panel_product.h"
 
 namespace strata::x86::avx2 {
 namespace {
@@ -20,16 +20,7 @@ namespace {
 constexpr int kRows = Panel::kRows;
 constexpr int kColumns = Panel::kColumns;
 
-// Vectors that share a staged panel; their running sums stay in the first-level cache.
-constexpr size_t kMaxVectors = 128;
-
-// A group of columns of the panel's rows.
-struct Group {
-  const Panel& panel;
-  bool has_mins;
-  int64_t begin;  // The first column.
-  int num_columns;
-};
+using Group = PanelGroup<Panel>;
 
 // Of the 16 rows.
 struct Integers {
@@ -167,70 +158,34 @@ const GroupKernels& KernelsOf(const IntegerFormat& format) {
   return format.integer_weights == 32 ? kBlocksOf32 : kBlockOf256;
 }
 
-void AddGroup(const GroupKernels& kernels, const Group& group, absl::Span<const ActivationView> xs,
-              float (*sums)[kRows]) {
-  const size_t n = xs.size();
-  size_t v = 0;
-  for (; v + 4 <= n; v += 4) kernels.four(group, &xs[v], sums + v);
-  for (; v + 2 <= n; v += 2) kernels.two(group, &xs[v], sums + v);
-  if (v < n) kernels.one(group, &xs[v], sums + v);
-}
+// See panel_product.h.
+struct PanelKernels {
+  using Panel = avx2::Panel;
 
-struct Stager {
-  BlockType type;
-  StagePanel own;  // Or null.
+  static void Stage(BlockType type, const uint8_t* const (&rows)[kRows], int64_t begin,
+                    int num_columns, Panel& panel) {
+    StagePanel stage = FindStage256(type);
+    if (stage == nullptr) stage = FindStage32(type);
+    if (stage != nullptr) return stage(rows, begin, num_columns, panel);
+    StageAny(type, rows, begin, num_columns, panel);
+  }
 
-  void Run(const uint8_t* const (&rows)[kRows], int64_t begin, int num_columns,
-           Panel& panel) const {
-    if (own != nullptr) {
-      own(rows, begin, num_columns, panel);
-    } else {
-      StageAny(type, rows, begin, num_columns, panel);
-    }
+  static void AddGroup(const IntegerFormat& format, const Group& group,
+                       absl::Span<const ActivationView> xs, float (*sums)[kRows]) {
+    const GroupKernels& kernels = KernelsOf(format);
+    const size_t n = xs.size();
+    size_t v = 0;
+    for (; v + 4 <= n; v += 4) kernels.four(group, &xs[v], sums + v);
+    for (; v + 2 <= n; v += 2) kernels.two(group, &xs[v], sums + v);
+    if (v < n) kernels.one(group, &xs[v], sums + v);
   }
 };
-
-Stager StagerOf(BlockType type) {
-  const StagePanel of_256 = FindStage256(type);
-  return {type, of_256 != nullptr ? of_256 : FindStage32(type)};
-}
-
-// Rows [row, row + kRows), of which `count` exist; at most kMaxVectors vectors.
-void MultiplyPanel(const WeightMatrix& weights, const IntegerFormat& format, int64_t row, int count,
-                   absl::Span<const ActivationView> xs, absl::Span<float* const> ys) {
-  const Stager stager = StagerOf(weights.type);
-  const GroupKernels& kernels = KernelsOf(format);
-  const uint8_t* rows[kRows];
-  for (int i = 0; i < kRows; ++i) {
-    rows[i] = reinterpret_cast<const uint8_t*>(weights.row(row + std::min(i, count - 1)));
-  }
-  Panel panel;
-  alignas(64) float sums[kMaxVectors][kRows];
-  std::fill_n(sums[0], xs.size() * kRows, 0.0f);
-  GroupPrefetch prefetch(rows[0], kRows * weights.row_bytes());
-  const int64_t group_bytes = kRows * weights.row_bytes() * kColumns / weights.columns;
-  for (int64_t begin = 0; begin < weights.columns; begin += kColumns) {
-    prefetch.Advance(group_bytes);
-    const int num_columns = static_cast<int>(std::min<int64_t>(kColumns, weights.columns - begin));
-    stager.Run(rows, begin, num_columns, panel);
-    AddGroup(kernels, {panel, format.has_mins, begin, num_columns}, xs, sums);
-  }
-  for (size_t v = 0; v < xs.size(); ++v) std::copy_n(sums[v], count, ys[v] + row);
-}
 
 }  // namespace
 
 void MultiplyPanels(const WeightMatrix& weights, RowRange rows, absl::Span<const ActivationView> xs,
                     absl::Span<float* const> ys) {
-  const IntegerFormat* format = FindIntegerFormat(weights.type);
-  CHECK(format != nullptr) << InfoOf(weights.type).name;
-  for (size_t v = 0; v < xs.size(); v += kMaxVectors) {
-    for (int64_t r = rows.begin; r < rows.end; r += kRows) {
-      const int count = static_cast<int>(std::min<int64_t>(kRows, rows.end - r));
-      MultiplyPanel(weights, *format, r, count, xs.subspan(v, kMaxVectors),
-                    ys.subspan(v, kMaxVectors));
-    }
-  }
+  MultiplyByPanels<PanelKernels>(weights, rows, xs, ys);
 }
 
 }  // namespace strata::x86::avx2

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
+#include "strata/generate/kernels/blocks/integer_block.h"
 #include "strata/generate/kernels/x86/codes_avx2.h"
+#include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/panel_avx2.h"
 
 namespace strata::x86::avx2 {
@@ -12,6 +14,13 @@ namespace strata::x86::avx2 {
 struct alignas(64) PanelRows {
   int16_t weights[Panel::kRows][Panel::kColumns];
   int16_t mins[Panel::kRows][16];
+
+  void PlaceWeights(const IntegerFormat& format, const IntegerBlock& block, int row, int column) {
+    for (int i = 0; i < format.integer_weights; ++i) {
+      const int factor = format.has_factors() ? block.factors[i / kWeightsPerFactor] : 1;
+      weights[row][column + i] = static_cast<int16_t>(factor * block.weights[i]);
+    }
+  }
 };
 
 // 32 bits of each of 16 rows from each 4 bytes of the first `num_bytes` of the rows.

@@ -2,9 +2,12 @@
 #ifndef STRATA_GENERATE_KERNELS_X86_PANEL_ROWS_AVX512_H_
 #define STRATA_GENERATE_KERNELS_X86_PANEL_ROWS_AVX512_H_
 
+#include <algorithm>
 #include <cstdint>
 
+#include "strata/generate/kernels/blocks/integer_block.h"
 #include "strata/generate/kernels/x86/codes_avx512.h"
+#include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/panel_avx512.h"
 
 namespace strata::x86::avx512 {
@@ -13,6 +16,13 @@ struct alignas(64) PanelRows {
   uint8_t codes[Panel::kRows][Panel::kColumns];
   int16_t factors[Panel::kRows][16];
   int16_t mins[Panel::kRows][16];
+
+  void PlaceWeights(const IntegerFormat& format, const IntegerBlock& block, int row, int column) {
+    for (int i = 0; i < format.integer_weights; ++i) {
+      codes[row][column + i] = static_cast<uint8_t>(block.weights[i] + 128);
+    }
+    if (format.has_factors()) std::copy_n(block.factors, 16, factors[row]);
+  }
 };
 
 // out[4j .. 4j + 3] from bytes 16j .. 16j + 15 of each row: a register of 32 bits of each row.

@@ -1,16 +1,20 @@
 // Rows of types with blocks of 256, four at a time: the AVX2 side of row_dots_256_avx512.cc.
-#include <algorithm>
 #include <cstdint>
 
 #include "absl/types/span.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/activation.h"
 #include "strata/generate/kernels/weight_matrix.h"
+#include "strata/generate/kernels/x86/block_of_four_rows.h"
+#include "strata/generate/kernels/x86/formats_256.h"
 #include "strata/generate/kernels/x86/grid_codes_avx2.h"
 #include "strata/generate/kernels/x86/k_codes_avx2.h"
 #include "strata/generate/kernels/x86/kernels_avx2.h"
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
+#include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/prefetch.h"
+#include "strata/generate/kernels/x86/row_groups.h"
+#include "strata/generate/kernels/x86/type_list.h"
 
 namespace strata::x86::avx2 {
 namespace {
@@ -22,19 +26,8 @@ template <int kVectors>
 struct BlockSums {
   __m256i integers[kVectors][kRows];
   __m256i mins[kVectors][kRows];
-  uint32_t scales[kRows];  // f16 of the scale, that of the minimums above it.
+  uint32_t scales[kRows];  // ScaleBits.
 };
-
-// Lane i: the sum of the lanes of rows[i].
-STRATA_AVX2 STRATA_INLINE __m128i SumLanes(const __m256i (&rows)[kRows]) {
-  const __m256i first = _mm256_add_epi32(_mm256_unpacklo_epi32(rows[0], rows[1]),
-                                         _mm256_unpackhi_epi32(rows[0], rows[1]));
-  const __m256i second = _mm256_add_epi32(_mm256_unpacklo_epi32(rows[2], rows[3]),
-                                          _mm256_unpackhi_epi32(rows[2], rows[3]));
-  const __m256i sums =
-      _mm256_add_epi32(_mm256_unpacklo_epi64(first, second), _mm256_unpackhi_epi64(first, second));
-  return _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-}
 
 // The integer I of a block and a vector, spread over lanes. `sums` are those of the vector.
 template <typename Type>
@@ -60,7 +53,7 @@ STRATA_AVX2 STRATA_INLINE void MeetVectors(const uint8_t* block, int64_t index,
                                            BlockSums<kVectors>& out) {
   Codes256 codes;
   Type::Decode(block, codes);
-  out.scales[row] = codes.scale | (Type::kHasMins ? uint32_t{codes.min_scale} << 16 : 0);
+  out.scales[row] = ScaleBits<Type>(block);
 #pragma GCC unroll 2
   for (int v = 0; v < kVectors; ++v) {
     const int16_t* sums = xs[v].sums + 16 * index;
@@ -69,99 +62,47 @@ STRATA_AVX2 STRATA_INLINE void MeetVectors(const uint8_t* block, int64_t index,
   }
 }
 
-// sums[v] += the group of one block; a lane is a row.
-template <typename Type, int kVectors>
-STRATA_AVX2 STRATA_INLINE void AddGroups(const BlockSums<kVectors>& block, int64_t index,
-                                         const ActivationView* xs, __m128 (&sums)[kVectors]) {
-  const uint32_t(&bits)[kRows] = block.scales;
-  const __m256 halves =
-      _mm256_cvtph_ps(_mm_set_epi32(static_cast<int>(bits[3]), static_cast<int>(bits[2]),
-                                    static_cast<int>(bits[1]), static_cast<int>(bits[0])));
-  const __m128 low = _mm256_castps256_ps128(halves);
-  const __m128 high = _mm256_extractf128_ps(halves, 1);
-  const __m128 scales = _mm_mul_ps(_mm_shuffle_ps(low, high, 0x88), _mm_set1_ps(Type::kStep));
-  const __m128 min_scales = _mm_xor_ps(_mm_shuffle_ps(low, high, 0xdd), _mm_set1_ps(-0.0f));
-#pragma GCC unroll 2
-  for (int v = 0; v < kVectors; ++v) {
-    const __m128 da = _mm_set1_ps(xs[v].scales[index]);
-    const __m128 integers = _mm_cvtepi32_ps(SumLanes(block.integers[v]));
-    __m128 group = _mm_fmadd_ps(_mm_mul_ps(scales, da), integers, _mm_setzero_ps());
-    if (Type::kHasMins) {
-      const __m128 mins = _mm_cvtepi32_ps(SumLanes(block.mins[v]));
-      group = _mm_fmadd_ps(_mm_mul_ps(min_scales, da), mins, group);
-    }
-    sums[v] = _mm_add_ps(sums[v], group);
-  }
-}
-
-// ys[v][row .. row + kRows), of which `count` exist.
-template <typename Type, int kVectors>
-STRATA_AVX2 STRATA_INLINE void DotsOfRows(const WeightMatrix& weights, int64_t row, int count,
-                                          const ActivationView* xs, float* const* ys) {
-  const auto* first = reinterpret_cast<const uint8_t*>(weights.row(row));
-  const int64_t row_bytes = weights.row_bytes();
-  const uint8_t* rows[kRows];
-  for (int i = 0; i < kRows; ++i) rows[i] = first + std::min(i, count - 1) * row_bytes;
-  __m128 sums[kVectors];
-  for (int v = 0; v < kVectors; ++v) sums[v] = _mm_setzero_ps();
-  const int64_t num_blocks = weights.columns / 256;
-  GroupPrefetch prefetch(first, kRows * row_bytes);
-  for (int64_t b = 0; b < num_blocks; ++b) {
-    prefetch.Advance(kRows * Type::kBlockBytes);
-    BlockSums<kVectors> block;
-#pragma GCC unroll 4
-    for (int i = 0; i < kRows; ++i) {
-      MeetVectors<Type>(rows[i] + b * Type::kBlockBytes, b, xs, i, block);
-    }
-    AddGroups<Type>(block, b, xs, sums);
-  }
-  for (int v = 0; v < kVectors; ++v) {
-    alignas(16) float results[kRows];
-    _mm_store_ps(results, sums[v]);
-    std::copy_n(results, count, ys[v] + row);
-  }
-}
-
 template <typename Type>
-STRATA_AVX2 void RowDots(const WeightMatrix& weights, RowRange rows,
-                         absl::Span<const ActivationView> xs, absl::Span<float* const> ys) {
-  for (int64_t r = rows.begin; r < rows.end; r += kRows) {
-    const int count = static_cast<int>(std::min<int64_t>(kRows, rows.end - r));
-    size_t v = 0;
-    for (; v + 2 <= xs.size(); v += 2) DotsOfRows<Type, 2>(weights, r, count, &xs[v], &ys[v]);
-    if (v < xs.size()) DotsOfRows<Type, 1>(weights, r, count, &xs[v], &ys[v]);
+struct RowDots {
+  template <int kVectors>
+  STRATA_AVX2 static void DotsOf(const RowGroup<kRows>& group, const ActivationView* xs,
+                                 float* const* ys) {
+    __m128 sums[kVectors];
+    for (int v = 0; v < kVectors; ++v) sums[v] = _mm_setzero_ps();
+    GroupPrefetch prefetch(group.rows[0], group.bytes());
+    const int64_t num_blocks = group.columns / 256;
+    for (int64_t b = 0; b < num_blocks; ++b) {
+      prefetch.Advance(kRows * Type::kBlockBytes);
+      BlockSums<kVectors> block;
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) {
+        MeetVectors<Type>(group.rows[i] + b * Type::kBlockBytes, b, xs, i, block);
+      }
+      const ScalesOfFourRows scales = ToScales<Type>(block.scales);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        sums[v] = AddBlock<Type>(scales, xs[v].scales[b], SumLanes(block.integers[v]),
+                                 block.mins[v], sums[v]);
+      }
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      alignas(16) float results[kRows];
+      _mm_store_ps(results, sums[v]);
+      group.Store(results, ys[v]);
+    }
   }
-}
+
+  static void Run(const WeightMatrix& weights, RowRange rows, absl::Span<const ActivationView> xs,
+                  absl::Span<float* const> ys) {
+    RunRowGroups<kRows, RowDots>(weights, rows, xs, ys);
+  }
+};
 
 }  // namespace
 
 MatMulKernel FindRowKernel256(BlockType type) {
-  switch (type) {
-    case BlockType::kQ2_K:
-      return RowDots<Q2_K>;
-    case BlockType::kQ3_K:
-      return RowDots<Q3_K>;
-    case BlockType::kQ4_K:
-      return RowDots<Q4_K>;
-    case BlockType::kQ5_K:
-      return RowDots<Q5_K>;
-    case BlockType::kQ6_K:
-      return RowDots<Q6_K>;
-    case BlockType::kIQ4_XS:
-      return RowDots<IQ4_XS>;
-    case BlockType::kIQ2_XXS:
-      return RowDots<IQ2_XXS>;
-    case BlockType::kIQ2_XS:
-      return RowDots<IQ2_XS>;
-    case BlockType::kIQ2_S:
-      return RowDots<IQ2_S>;
-    case BlockType::kIQ3_XXS:
-      return RowDots<IQ3_XXS>;
-    case BlockType::kIQ3_S:
-      return RowDots<IQ3_S>;
-    default:
-      return nullptr;
-  }
+  const auto kernel = FindKernel<MatMulKernel, RowDots>(type, KTypes());
+  return kernel != nullptr ? kernel : FindKernel<MatMulKernel, RowDots>(type, GridTypes());
 }
 
 }  // namespace strata::x86::avx2

@@ -10,6 +10,8 @@
 #include "strata/generate/kernels/x86/codes_32_avx2.h"
 #include "strata/generate/kernels/x86/kernels_avx2.h"
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
+#include "strata/generate/kernels/x86/row_groups.h"
+#include "strata/generate/kernels/x86/type_list.h"
 
 namespace strata::x86::avx2 {
 namespace {
@@ -71,71 +73,42 @@ STRATA_AVX2 STRATA_INLINE void Chain(const uint8_t* const (&rows)[kRows], int64_
   }
 }
 
-// ys[v][row .. row + kRows), of which `count` exist.
-template <typename Type, int kVectors>
-STRATA_AVX2 STRATA_INLINE void DotsOfRows(const WeightMatrix& weights, int64_t row, int count,
-                                          const ActivationView* xs, float* const* ys) {
-  const auto* first = reinterpret_cast<const uint8_t*>(weights.row(row));
-  const int64_t row_bytes = weights.row_bytes();
-  const uint8_t* rows[kRows];
-  for (int i = 0; i < kRows; ++i) rows[i] = first + std::min(i, count - 1) * row_bytes;
-  __m256 sums[kVectors];
-  for (int v = 0; v < kVectors; ++v) sums[v] = _mm256_setzero_ps();
-  const int64_t num_blocks = weights.columns / 32;
-  for (int64_t begin = 0; begin < num_blocks; begin += kBlocksPerGroup) {
-    __m256 groups[kVectors];
-    for (int v = 0; v < kVectors; ++v) groups[v] = _mm256_setzero_ps();
-    const int64_t end = std::min(begin + kBlocksPerGroup, num_blocks);
-    for (int64_t b = begin; b < end; ++b) {
-      __m256i integers[kVectors];
-      Multiply<Type>(rows, b, xs, integers);
-      Chain<Type>(rows, b, xs, integers, groups);
-    }
-    for (int v = 0; v < kVectors; ++v) sums[v] = _mm256_add_ps(sums[v], groups[v]);
-  }
-  for (int v = 0; v < kVectors; ++v) {
-    alignas(32) float results[kRows];
-    _mm256_store_ps(results, sums[v]);
-    std::copy_n(results, count, ys[v] + row);
-  }
-}
-
 template <typename Type>
-STRATA_AVX2 void RowDots(const WeightMatrix& weights, RowRange rows,
-                         absl::Span<const ActivationView> xs, absl::Span<float* const> ys) {
-  for (int64_t r = rows.begin; r < rows.end; r += kRows) {
-    const int count = static_cast<int>(std::min<int64_t>(kRows, rows.end - r));
-    size_t v = 0;
-    for (; v + 2 <= xs.size(); v += 2) DotsOfRows<Type, 2>(weights, r, count, &xs[v], &ys[v]);
-    if (v < xs.size()) DotsOfRows<Type, 1>(weights, r, count, &xs[v], &ys[v]);
+struct RowDots {
+  template <int kVectors>
+  STRATA_AVX2 static void DotsOf(const RowGroup<kRows>& group, const ActivationView* xs,
+                                 float* const* ys) {
+    __m256 sums[kVectors];
+    for (int v = 0; v < kVectors; ++v) sums[v] = _mm256_setzero_ps();
+    const int64_t num_blocks = group.columns / 32;
+    for (int64_t begin = 0; begin < num_blocks; begin += kBlocksPerGroup) {
+      __m256 groups[kVectors];
+      for (int v = 0; v < kVectors; ++v) groups[v] = _mm256_setzero_ps();
+      const int64_t end = std::min(begin + kBlocksPerGroup, num_blocks);
+      for (int64_t b = begin; b < end; ++b) {
+        __m256i integers[kVectors];
+        Multiply<Type>(group.rows, b, xs, integers);
+        Chain<Type>(group.rows, b, xs, integers, groups);
+      }
+      for (int v = 0; v < kVectors; ++v) sums[v] = _mm256_add_ps(sums[v], groups[v]);
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      alignas(32) float results[kRows];
+      _mm256_store_ps(results, sums[v]);
+      group.Store(results, ys[v]);
+    }
   }
-}
+
+  static void Run(const WeightMatrix& weights, RowRange rows, absl::Span<const ActivationView> xs,
+                  absl::Span<float* const> ys) {
+    RunRowGroups<kRows, RowDots>(weights, rows, xs, ys);
+  }
+};
 
 }  // namespace
 
 MatMulKernel FindRowKernel32(BlockType type) {
-  switch (type) {
-    case BlockType::kQ4_0:
-      return RowDots<Q4_0>;
-    case BlockType::kQ4_1:
-      return RowDots<Q4_1>;
-    case BlockType::kQ5_0:
-      return RowDots<Q5_0>;
-    case BlockType::kQ5_1:
-      return RowDots<Q5_1>;
-    case BlockType::kQ8_0:
-      return RowDots<Q8_0>;
-    case BlockType::kIQ4_NL:
-      return RowDots<IQ4_NL>;
-    case BlockType::kMXFP4:
-      return RowDots<MXFP4>;
-    case BlockType::kQ2_0:
-      return RowDots<Q2_0>;
-    case BlockType::kQ1_0:
-      return RowDots<Q1_0>;
-    default:
-      return nullptr;
-  }
+  return FindKernel<MatMulKernel, RowDots>(type, Types32());
 }
 
 }  // namespace strata::x86::avx2

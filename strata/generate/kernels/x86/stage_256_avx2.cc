@@ -2,10 +2,12 @@
 #include <cstdint>
 
 #include "strata/core/block_type.h"
+#include "strata/generate/kernels/x86/formats_256.h"
 #include "strata/generate/kernels/x86/grid_codes_avx2.h"
 #include "strata/generate/kernels/x86/k_codes_avx2.h"
 #include "strata/generate/kernels/x86/panel_avx2.h"
 #include "strata/generate/kernels/x86/panel_rows_avx2.h"
+#include "strata/generate/kernels/x86/type_list.h"
 
 namespace strata::x86::avx2 {
 namespace {
@@ -29,60 +31,43 @@ STRATA_AVX2 STRATA_INLINE void StoreWeights(const Codes256& codes, int k, int16_
 }
 
 template <typename Type>
-STRATA_AVX2 void Stage(const uint8_t* const (&rows)[kRows], int64_t begin, int /*num_columns*/,
-                       Panel& panel) {
-  PanelRows staged;
-  alignas(16) uint16_t scales[kRows];
-  alignas(16) uint16_t min_scales[kRows] = {};
-  for (int row = 0; row < kRows; ++row) {
-    Codes256 codes;
-    Type::Decode(rows[row] + begin / 256 * Type::kBlockBytes, codes);
+struct Stage {
+  STRATA_AVX2 static void Run(const uint8_t* const (&rows)[kRows], int64_t begin,
+                              int /*num_columns*/, Panel& panel) {
+    PanelRows staged;
+    alignas(16) uint16_t scales[kRows];
+    alignas(16) uint16_t min_scales[kRows];
+    for (int row = 0; row < kRows; ++row) {
+      Codes256 codes;
+      const uint8_t* block = rows[row] + begin / 256 * Type::kBlockBytes;
+      Type::Decode(block, codes);
 #pragma GCC unroll 8
-    for (int k = 0; k < 8; ++k) StoreWeights<Type>(codes, k, staged.weights[row]);
-    scales[row] = codes.scale;
-    if (!Type::kHasMins) continue;
-    _mm256_store_si256(reinterpret_cast<__m256i*>(staged.mins[row]), codes.mins);
-    min_scales[row] = codes.min_scale;
+      for (int k = 0; k < 8; ++k) StoreWeights<Type>(codes, k, staged.weights[row]);
+      if (Type::kHasMins) {
+        _mm256_store_si256(reinterpret_cast<__m256i*>(staged.mins[row]), codes.mins);
+      }
+      const uint32_t bits = ScaleBits<Type>(block);
+      scales[row] = static_cast<uint16_t>(bits);
+      min_scales[row] = static_cast<uint16_t>(bits >> 16);
+    }
+    TransposeWeights(staged, panel);
+    if (Type::kHasMins) TransposeMins(staged, panel);
+    for (int i = 0; i < kRows; i += 8) {
+      const __m256 step = _mm256_set1_ps(Type::kStep);
+      _mm256_store_ps(panel.scales[0] + i,
+                      _mm256_mul_ps(_mm256_cvtph_ps(Load128(scales + i)), step));
+      _mm256_store_ps(
+          panel.min_scales[0] + i,
+          _mm256_xor_ps(_mm256_cvtph_ps(Load128(min_scales + i)), _mm256_set1_ps(-0.0f)));
+    }
   }
-  TransposeWeights(staged, panel);
-  if (Type::kHasMins) TransposeMins(staged, panel);
-  for (int i = 0; i < kRows; i += 8) {
-    const __m256 step = _mm256_set1_ps(Type::kStep);
-    _mm256_store_ps(panel.scales[0] + i, _mm256_mul_ps(_mm256_cvtph_ps(Load128(scales + i)), step));
-    _mm256_store_ps(panel.min_scales[0] + i,
-                    _mm256_xor_ps(_mm256_cvtph_ps(Load128(min_scales + i)), _mm256_set1_ps(-0.0f)));
-  }
-}
+};
 
 }  // namespace
 
 StagePanel FindStage256(BlockType type) {
-  switch (type) {
-    case BlockType::kQ2_K:
-      return Stage<Q2_K>;
-    case BlockType::kQ3_K:
-      return Stage<Q3_K>;
-    case BlockType::kQ4_K:
-      return Stage<Q4_K>;
-    case BlockType::kQ5_K:
-      return Stage<Q5_K>;
-    case BlockType::kQ6_K:
-      return Stage<Q6_K>;
-    case BlockType::kIQ4_XS:
-      return Stage<IQ4_XS>;
-    case BlockType::kIQ2_XXS:
-      return Stage<IQ2_XXS>;
-    case BlockType::kIQ2_XS:
-      return Stage<IQ2_XS>;
-    case BlockType::kIQ2_S:
-      return Stage<IQ2_S>;
-    case BlockType::kIQ3_XXS:
-      return Stage<IQ3_XXS>;
-    case BlockType::kIQ3_S:
-      return Stage<IQ3_S>;
-    default:
-      return nullptr;
-  }
+  const auto stage = FindKernel<StagePanel, Stage>(type, KTypes());
+  return stage != nullptr ? stage : FindKernel<StagePanel, Stage>(type, GridTypes());
 }
 
 }  // namespace strata::x86::avx2
