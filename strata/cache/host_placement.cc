@@ -1,5 +1,6 @@
 #include "strata/cache/host_placement.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -105,23 +106,27 @@ absl::Status HostPlacement::PlaceStages() {
 
 absl::Status HostPlacement::PlaceExperts(absl::Span<const ExpertId> hottest_first,
                                          absl::Span<const ExpertId> resident) {
+  const absl::flat_hash_set<ExpertId, ExpertFiles::Hash> in_slots(resident.begin(), resident.end());
+  std::vector<ExpertId> missed_first(hottest_first.begin(), hottest_first.end());
+  const auto first_resident =
+      std::stable_partition(missed_first.begin(), missed_first.end(),
+                            [&](ExpertId id) { return !in_slots.contains(id); });
   if (UsesRegistration()) {
     registered_ = std::make_unique<RegisteredExperts>(files_, device_, budget_);
-    registered_->Register(hottest_first);
+    registered_->Register(missed_first);
   }
-  if (UsesArena()) RETURN_IF_ERROR(FillArena(hottest_first, resident));
+  missed_first.erase(first_resident, missed_first.end());
+  if (UsesArena()) RETURN_IF_ERROR(FillArena(missed_first));
   source_ = std::make_unique<ExpertSource>(reader_, registered_.get(), arena_.get());
   return absl::OkStatus();
 }
 
-absl::Status HostPlacement::FillArena(absl::Span<const ExpertId> hottest_first,
-                                      absl::Span<const ExpertId> resident) {
+absl::Status HostPlacement::FillArena(absl::Span<const ExpertId> hottest_first) {
   const ExpertSource in_place(reader_, registered_.get(), nullptr);
-  const absl::flat_hash_set<ExpertId, ExpertFiles::Hash> in_slots(resident.begin(), resident.end());
   int64_t bytes = files_.max_blob_bytes() * options_.num_spare_places;
   std::vector<ExpertId> wanted;
   for (const ExpertId id : hottest_first) {
-    if (in_slots.contains(id) || in_place.Locate(id).pinned()) continue;
+    if (in_place.Locate(id).pinned()) continue;
     bytes += files_.BlobBytes(id);
     if (bytes > options_.max_arena_bytes) break;
     wanted.push_back(id);

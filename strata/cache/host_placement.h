@@ -55,8 +55,8 @@ class HostPlacement {
     bool pinned_stages = true;
   };
 
-  // `hottest_first` are all experts; `resident` says of an expert that a slot will hold it, so that
-  // the arena need not. An error is a file's, or kResourceExhausted when there is no memory at all.
+  // `hottest_first` are all experts; `resident` those of them that slots will hold. An error is a
+  // file's, or kResourceExhausted when there is no memory at all.
   static absl::StatusOr<std::unique_ptr<HostPlacement>> Create(
       const Options& options, const ExpertFiles& files, Device& device,
       absl::Span<const ExpertId> hottest_first, absl::Span<const ExpertId> resident);
@@ -83,8 +83,7 @@ class HostPlacement {
   absl::Status PlaceStages();
   absl::Status PlaceExperts(absl::Span<const ExpertId> hottest_first,
                             absl::Span<const ExpertId> resident);
-  absl::Status FillArena(absl::Span<const ExpertId> hottest_first,
-                         absl::Span<const ExpertId> resident);
+  absl::Status FillArena(absl::Span<const ExpertId> hottest_first);
   bool UsesRegistration() const;
   bool UsesArena() const;
 

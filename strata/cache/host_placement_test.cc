@@ -82,6 +82,15 @@ TEST_F(HostPlacementTest, AFileThatCannotBePinnedGoesIntoAnArenaWithoutWhatSlots
   EXPECT_EQ(placement->source().Locate(experts_.ids()[6]).form, HostForm::kArena);
 }
 
+TEST_F(HostPlacementTest, ASmallBudgetPinsWhatNoSlotHolds) {
+  const auto placement =
+      Place({.pin_budget = experts_.SlotBytes() * 3 / 4, .num_stages = 4}, gpu_, /*num_resident=*/12);
+  for (int i = 12; i < 16; ++i) {
+    EXPECT_TRUE(placement->source().Locate(experts_.ids()[i]).pinned()) << i;
+  }
+  EXPECT_LT(Forms(*placement)[0], 16);
+}
+
 TEST_F(HostPlacementTest, ArenaKeepsWithinItsBytesAndHoldsTheHottest) {
   const int64_t bytes = 3 * experts_.files().max_blob_bytes() + BlobBytes(0) + BlobBytes(1);
   const auto placement =

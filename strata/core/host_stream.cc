@@ -16,6 +16,13 @@
 #include "strata/core/status_copy.h"
 
 namespace strata {
+namespace {
+
+// Every copy of a full queue with a record and a wait of its own: who uses a stream as it is meant
+// never sees its queue grow.
+constexpr int kUsualWork = 4 * Device::kMaxQueuedCopies;
+
+}  // namespace
 
 void HostEvent::Restart() {
   MutexLock lock(&mutex_);
@@ -44,7 +51,7 @@ absl::Status HostEvent::Wait() {
 HostStream::HostStream(Options options)
     : options_(std::move(options)),
       random_(options_.seed),
-      ring_(Device::kMaxQueuedCopies),
+      ring_(kUsualWork),
       shuffle_random_(options_.seed + 1),
       thread_([this] { RunUntilClosed(); }) {}
 

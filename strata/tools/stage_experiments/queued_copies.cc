@@ -21,19 +21,23 @@
 namespace strata::stagebench {
 namespace {
 
-constexpr int kBatch = 64;
+constexpr int kNumStreams = 2;
 
 struct Submission {
   absl::string_view name;
   int num_streams;
   int batch;  // Copies of one call.
 };
-constexpr Submission kSubmissions[] = {
-    {"one by one, one stream", 1, 1},
-    {"one by one, two streams", 2, 1},
-    {"in batches, one stream", 1, kBatch},
-    {"in batches, two streams", 2, kBatch},
-};
+
+// A turn of both streams writes each buffer of the ring at most once: no two copies that may run
+// side by side have one destination.
+std::vector<Submission> Submissions(const Effort& effort) {
+  const int batch = effort.ring_buffers / kNumStreams;
+  return {{"one by one, one stream", 1, 1},
+          {"one by one, two streams", kNumStreams, 1},
+          {"in batches, one stream", 1, batch},
+          {"in batches, two streams", kNumStreams, batch}};
+}
 
 absl::Status Submit(Device& device, absl::Span<const HostToDeviceCopy> copies,
                     const Submission& how, const std::vector<DeviceStream>& streams) {
@@ -101,14 +105,14 @@ int64_t SourceBytes(const Effort& effort) { return effort.copy_bytes * effort.ri
 absl::StatusOr<std::vector<Measurement>> MeasureQueuedCopies(const Bench& bench) {
   std::vector<Measurement> results;
   ASSIGN_OR_RETURN(const DeviceMemory memory, bench.device.Allocate(SourceBytes(bench.effort)));
-  std::vector<DeviceStream> streams(2);
+  std::vector<DeviceStream> streams(kNumStreams);
   for (DeviceStream& stream : streams) {
     ASSIGN_OR_RETURN(stream, bench.device.CreateStream());
   }
   const auto measure = [&](absl::string_view name,
                            absl::Span<const std::byte> source) -> absl::Status {
     const std::vector<HostToDeviceCopy> copies = Copies(bench.effort, source, memory);
-    for (const Submission& how : kSubmissions) {
+    for (const Submission& how : Submissions(bench.effort)) {
       ASSIGN_OR_RETURN(Measurement result, TimeSubmission(bench, name, how, copies, streams));
       results.push_back(std::move(result));
     }
