@@ -43,8 +43,12 @@ std::vector<int> Unused(const ExpertProfile& profile) {
   return unused;
 }
 
+// Of those that were chosen at all.
 std::vector<int> Hottest(const ExpertProfile& profile) {
   std::vector<int> numbers = profile.Rank();
+  const auto unused = std::find_if(numbers.begin(), numbers.end(),
+                                   [&](int number) { return profile.counts()[number] == 0; });
+  numbers.erase(unused, numbers.end());
   numbers.resize(std::min<size_t>(numbers.size(), kNumHottest));
   return numbers;
 }
