@@ -102,9 +102,10 @@ TEST(ExpertProfileFileTest, RefusesImpossibleContentUnderARightChecksum) {
   EXPECT_EQ(KindOf(With(good, 112, ~uint64_t{0})), "size_overflow");
   EXPECT_EQ(KindOf(With(good, 160, ~uint32_t{0})), "truncated");
   EXPECT_EQ(KindOf(With(good, 160, uint32_t{1})), "bad_length");
-  EXPECT_EQ(KindOf(With(good, 165, 'c')), "bad_source");   // Out of order.
-  EXPECT_EQ(KindOf(With(good, 165, 'b')), "");             // Another label.
-  EXPECT_EQ(KindOf(With(good, 165, '\n')), "bad_source");  // No label.
+  EXPECT_EQ(KindOf(With(With(good, 165, 'b'), 171, '2')), "bad_source");  // Twice the same.
+  EXPECT_EQ(KindOf(With(good, 165, 'c')), "bad_source");                  // Out of order.
+  EXPECT_EQ(KindOf(With(good, 165, 'b')), "");                            // Another label.
+  EXPECT_EQ(KindOf(With(good, 165, '\n')), "bad_source");                 // No label.
 }
 
 TEST(ExpertProfileFileTest, SavesAndLoads) {

@@ -1,6 +1,8 @@
 #include "strata/cache/model_identity.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,7 +40,7 @@ struct Variant {
   std::string router = std::string(2 * 32 * 4, 'r');
   BlockType expert_type = BlockType::kF32;
   char expert_bytes = 'e';
-  bool router_last = false;
+  bool reversed = false;  // The order of tensors in the file.
   bool has_bias = false;
   uint32_t num_experts = 2;
 };
@@ -55,22 +57,28 @@ absl::StatusOr<ModelIdentity> IdentityOf(const Variant& variant) {
       .Key("qwen3moe.attention.layer_norm_rms_epsilon", 1e-6f)
       .Key("qwen3moe.expert_count", variant.num_experts)
       .Key("qwen3moe.expert_used_count", 1u);
-  const auto add_router = [&] {
+  const BlockTypeInfo& info = InfoOf(variant.expert_type);
+  const std::string expert_bytes(
+      32 * 32 * variant.num_experts / info.block_weights * info.block_bytes, variant.expert_bytes);
+  std::vector<std::function<void()>> tensors;
+  tensors.push_back([&] {
     writer.Tensor("blk.0.ffn_gate_inp.weight", BlockType::kF32, {32, variant.num_experts},
                   variant.router);
-  };
-  if (!variant.router_last) add_router();
-  const BlockTypeInfo& info = InfoOf(variant.expert_type);
-  const std::string bytes(32 * 32 * variant.num_experts / info.block_weights * info.block_bytes,
-                          variant.expert_bytes);
-  for (const char* role : {"gate", "up", "down"}) {
-    writer.Tensor(absl::StrCat("blk.0.ffn_", role, "_exps.weight"), variant.expert_type,
-                  {32, 32, variant.num_experts}, bytes);
-  }
+  });
   if (variant.has_bias) {
-    writer.Tensor("blk.0.exp_probs_b.bias", BlockType::kF32, {variant.num_experts});
+    tensors.push_back([&] {
+      writer.Tensor("blk.0.exp_probs_b.bias", BlockType::kF32, {variant.num_experts},
+                    std::string(4 * variant.num_experts, 'b'));
+    });
   }
-  if (variant.router_last) add_router();
+  for (const char* role : {"gate", "up", "down"}) {
+    tensors.push_back([&, role] {
+      writer.Tensor(absl::StrCat("blk.0.ffn_", role, "_exps.weight"), variant.expert_type,
+                    {32, 32, variant.num_experts}, expert_bytes);
+    });
+  }
+  if (variant.reversed) std::reverse(tensors.begin(), tensors.end());
+  for (const std::function<void()>& add : tensors) add();
   const std::string path = testing::TempDir() + "/variant.gguf";
   writer.WriteTo(path);
   return IdentityOf(path);
@@ -95,7 +103,9 @@ TEST(ModelIdentityTest, IsThatOfRoutersAndTheLayoutOfExperts) {
 TEST(ModelIdentityTest, DoesNotDependOnNamesPlacesOrExpertWeights) {
   const auto model = IdentityOf(Variant());
   EXPECT_EQ(*IdentityOf(Variant{.name = "renamed"}), *model);
-  EXPECT_EQ(*IdentityOf(Variant{.router_last = true}), *model);
+  EXPECT_EQ(*IdentityOf(Variant{.reversed = true}), *model);
+  EXPECT_EQ(*IdentityOf(Variant{.reversed = true, .has_bias = true}),
+            *IdentityOf(Variant{.has_bias = true}));
   EXPECT_EQ(*IdentityOf(Variant{.expert_bytes = 'f'}), *model);
 }
 

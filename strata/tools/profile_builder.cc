@@ -26,6 +26,7 @@
 #include "strata/generate/tokenizer/text_piece.h"
 #include "strata/generate/tokenizer/token_id.h"
 #include "strata/generate/tokenizer/tokenizer.h"
+#include "strata/tools/context_pieces.h"
 #include "strata/tools/profile_checkpoint.h"
 #include "strata/tools/profile_texts.h"
 
@@ -88,24 +89,14 @@ absl::StatusOr<ExpertProfile> ProfileBuilder::Build(const std::vector<ProfileTex
 
 absl::StatusOr<std::vector<std::vector<TokenId>>> ProfileBuilder::Pieces(
     const std::string& text) const {
-  std::vector<std::vector<TokenId>> pieces;
-  if (text.empty()) return pieces;
+  if (text.empty()) return std::vector<std::vector<TokenId>>();
   ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model_.NeedTokenizer());
   ASSIGN_OR_RETURN(const std::vector<TokenId> ids,
                    tokenizer->Encode(text, SpecialText::kIsPlainText));
-  absl::Span<const TokenId> left = ids;
-  if (options_.max_tokens > 0) left = left.subspan(0, static_cast<size_t>(options_.max_tokens));
-  while (!left.empty()) {
-    std::vector<TokenId>& piece = pieces.emplace_back();
-    // The first has one already.
-    const bool needs_bos = tokenizer->adds_bos() && pieces.size() > 1 && max_context_ > 1;
-    if (needs_bos) piece.push_back(*tokenizer->bos());
-    const absl::Span<const TokenId> taken =
-        left.subspan(0, static_cast<size_t>(max_context_) - piece.size());
-    piece.insert(piece.end(), taken.begin(), taken.end());
-    left.remove_prefix(taken.size());
-  }
-  return pieces;
+  absl::Span<const TokenId> taken = ids;
+  if (options_.max_tokens > 0) taken = taken.subspan(0, static_cast<size_t>(options_.max_tokens));
+  return CutIntoContexts(taken, max_context_,
+                         tokenizer->adds_bos() ? tokenizer->bos() : std::nullopt);
 }
 
 absl::Status ProfileBuilder::AddText(const ProfileText& text, ProfileCheckpoint& done,

@@ -60,7 +60,7 @@ TEST(ProfileTextsTest, APromptIsALineThatIsNotEmpty) {
 
 TEST(ProfileTextsTest, ShardsShareTheTextsAmongThem) {
   const std::vector<std::string> files = {File("a", "A"), File("b", "B"), File("c", "C")};
-  const std::string prompts = File("prompts", "1\n2\n");
+  const std::string prompts = File("prompts", "1\n\n2\n");
   EXPECT_THAT(TextsOf(files, prompts, {.index = 1, .count = 3}), ElementsAre("A", "1"));
   EXPECT_THAT(TextsOf(files, prompts, {.index = 2, .count = 3}), ElementsAre("B", "2"));
   EXPECT_THAT(TextsOf(files, prompts, {.index = 3, .count = 3}), ElementsAre("C"));
