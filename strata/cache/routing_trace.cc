@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -176,6 +177,11 @@ absl::StatusOr<std::optional<TraceRecord>> RoutingTraceReader::NextRecord() {
     block_ = LittleEndianReader(payload);
   }
   ASSIGN_OR_RETURN(TraceRecord record, ReadTraceRecord(geometry(), block_));
+  RETURN_IF_ERROR(CheckRecord(record));
+  return record;
+}
+
+absl::Status RoutingTraceReader::CheckRecord(const TraceRecord& record) {
   if (const auto* step = std::get_if<RoutedStep>(&record)) {
     if (step->number <= last_step_) {
       return InputError("bad_record", "",
@@ -183,7 +189,14 @@ absl::StatusOr<std::optional<TraceRecord>> RoutingTraceReader::NextRecord() {
     }
     last_step_ = step->number;
   }
-  return record;
+  int slot = -1;
+  if (const auto* swap = std::get_if<TraceSwap>(&record)) slot = swap->slot;
+  if (const auto* change = std::get_if<TraceResidency>(&record)) slot = change->slot;
+  if (slot >= std::ssize(header_.tier.slots)) {
+    return InputError("bad_record", "",
+                      absl::StrCat("slot ", slot, " of ", header_.tier.slots.size()));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<TraceRecord>> RoutingTraceReader::Next() {

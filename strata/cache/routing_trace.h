@@ -75,6 +75,8 @@ class RoutingTraceReader {
   // The payload of the next block; empty at the end.
   absl::StatusOr<absl::Span<const std::byte>> NextBlock();
   absl::StatusOr<std::optional<TraceRecord>> NextRecord();
+  // Against the header and the records before it.
+  absl::Status CheckRecord(const TraceRecord& record);
   // `status` with the file, unless that changed, which explains any error.
   absl::Status Explained(const absl::Status& status) const;
 

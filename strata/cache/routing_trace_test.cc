@@ -1,5 +1,8 @@
 #include "strata/cache/routing_trace.h"
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -133,9 +136,26 @@ TEST(RoutingTraceTest, ARunThatDoesNotFinishLeavesNoFile) {
   EXPECT_FALSE(std::filesystem::exists(TestPath()));
 }
 
-TEST(RoutingTraceTest, AnErrorOfWritingIsKeptForTheEnd) {
-  auto writer = RoutingTraceWriter::Create("/dev/full", TestTraceHeader());
+TEST(RoutingTraceTest, AFullDiskIsTheMachines) {
+  const auto writer = RoutingTraceWriter::Create("/dev/full", TestTraceHeader());
   EXPECT_EQ(ExitCodeOf(writer.status()), ExitCode::kMachine);
+}
+
+TEST(RoutingTraceTest, AnErrorOfWritingIsKeptForTheEnd) {
+  std::filesystem::remove(TestPath());
+  const auto writer = Create(TestTraceHeader());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small = {.rlim_cur = 100000, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  for (int i = 0; i < 1000; ++i) {
+    writer->AddStep(TestStep(TestTraceHeader().identity.geometry, i, 64));
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_FALSE(writer->status().ok());
+  EXPECT_EQ(ErrorKind(writer->Finish()), "io");
+  EXPECT_FALSE(std::filesystem::exists(TestPath()));
 }
 
 TEST(RoutingTraceTest, WhatIsCutShortOrDamagedIsTold) {
@@ -203,6 +223,11 @@ TEST(RoutingTraceTest, BlocksInAnotherOrderAreTold) {
 TEST(RoutingTraceTest, RefusesImpossibleContentUnderRightChecksums) {
   EXPECT_EQ(KindOfFile(FileOf({HeaderPayload(), StepPayload(2), StepPayload(2), {}})),
             "bad_record");
+  LittleEndianWriter swap, change;
+  AppendTraceRecord(TraceSwap{.slot = 2}, swap);
+  AppendTraceRecord(TraceResidency{.slot = 2}, change);
+  EXPECT_EQ(KindOfFile(FileOf({HeaderPayload(), swap.bytes(), {}})), "bad_record");
+  EXPECT_EQ(KindOfFile(FileOf({HeaderPayload(), change.bytes(), {}})), "bad_record");
   std::vector<std::byte> longer = HeaderPayload();
   longer.push_back({});
   EXPECT_EQ(KindOfFile(FileOf({longer, {}})), "bad_record");

@@ -105,11 +105,29 @@ void AppendTier(const TierSettings& tier, LittleEndianWriter& writer) {
   }
 }
 
-bool IsRanking(std::vector<int> numbers, int size) {
-  if (numbers.empty()) return true;
+bool AreDistinct(std::vector<int> numbers) {
   std::sort(numbers.begin(), numbers.end());
-  return static_cast<int>(numbers.size()) == size &&
-         std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+  return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+}
+
+// Each expert is in one slot at most.
+absl::Status CheckSlots(const std::vector<TierSettings::Slot>& slots) {
+  std::vector<int> experts;
+  for (const TierSettings::Slot& slot : slots) {
+    if (slot.expert >= 0) experts.push_back(slot.expert);
+  }
+  if (AreDistinct(std::move(experts))) return absl::OkStatus();
+  return BadRecord("the header has an expert in two slots");
+}
+
+absl::Status CheckStart(const TierSettings& tier, size_t num_experts) {
+  if (!tier.ranking.empty() && (tier.ranking.size() != num_experts || !AreDistinct(tier.ranking))) {
+    return BadRecord("the header's ranking does not hold every expert once");
+  }
+  if (!tier.seed_counts.empty() && tier.seed_counts.size() != num_experts) {
+    return BadRecord("the header has other first counts than experts");
+  }
+  return absl::OkStatus();
 }
 
 // Notes come in the order of their keys, as they are written.
@@ -143,13 +161,8 @@ absl::Status ReadTier(int num_experts, LittleEndianReader& reader, TierSettings&
   for (float& count : tier.seed_counts) count = fields.Float<float>();
   RETURN_IF_ERROR(ReadNotes(fields, reader, tier));
   RETURN_IF_ERROR(fields.Check("the trace's header"));
-  if (!IsRanking(tier.ranking, num_experts)) {
-    return BadRecord("the header's ranking does not hold every expert once");
-  }
-  if (!tier.seed_counts.empty() && static_cast<int>(tier.seed_counts.size()) != num_experts) {
-    return BadRecord("the header has other first counts than experts");
-  }
-  return absl::OkStatus();
+  RETURN_IF_ERROR(CheckSlots(tier.slots));
+  return CheckStart(tier, static_cast<size_t>(num_experts));
 }
 
 size_t ChoicesOfToken(const ExpertGeometry& geometry) {

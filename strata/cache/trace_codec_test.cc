@@ -163,6 +163,7 @@ std::string KindOfHeader(const std::function<void(TierSettings&)>& change) {
 TEST(TraceCodecTest, RefusesHeadersThatCannotBe) {
   EXPECT_EQ(KindOfHeader([](TierSettings&) {}), "");
   EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.slots[0].expert = 8; }), "bad_record");
+  EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.slots[1].expert = 2; }), "bad_record");
   EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.slots[0].blob_bytes = -1; }), "bad_record");
   EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.max_swaps = -1; }), "bad_record");
   EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.ranking[0] = 0; }), "bad_record");
