@@ -1,0 +1,268 @@
+// Makes expert profiles and shows them: see kUsage.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gflags/gflags.h"
+#include "strata/cache/expert_profile.h"
+#include "strata/cache/expert_profile_file.h"
+#include "strata/cache/model_identity.h"
+#include "strata/cache/routed_step.h"
+#include "strata/cache/routing_trace.h"
+#include "strata/cache/trace_records.h"
+#include "strata/core/cli/flag_validators.h"
+#include "strata/core/cli/json_output.h"
+#include "strata/core/cli/tool_main.h"
+#include "strata/core/error.h"
+#include "strata/core/file_mapping.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/core/status_macros.h"
+#include "strata/generate/text_model.h"
+#include "strata/tools/model_view.h"
+#include "strata/tools/profile_builder.h"
+#include "strata/tools/profile_screen.h"
+#include "strata/tools/profile_texts.h"
+#include "strata/tools/trace_text.h"
+
+DEFINE_string(out, "", "The profile to write. `build` keeps what is done so far in OUT.partial.");
+DEFINE_bool(json, false, "Print one JSON object instead of text: the profile's figures.");
+
+DEFINE_string(model, "", "build: GGUF file of the model; for a split model any of its files.");
+DEFINE_string(prompts, "",
+              "build: a file of prompts; each line that is not empty is a text of its own.");
+DEFINE_string(shard, "1/1",
+              "build: i/n takes every n-th text, from the i-th on. The profiles of 1/n to n/n, "
+              "merged, are that of all texts.");
+DEFINE_int64(max_tokens, 0, "build: tokens of each text, at most; 0: all.");
+DEFINE_int64(
+    max_context, 4096,
+    "build: tokens of a context, at most; longer texts are cut. 0: what the model allows.");
+DEFINE_int32(prompt_batch, 64, "build: tokens computed at once.");
+DEFINE_int32(threads, 0, "build: threads that compute; 0: one for each CPU of this process.");
+DEFINE_int32(save_every, 30,
+             "build: seconds between notes of what is done so far; 0: after every context.");
+
+DEFINE_validator(prompt_batch, &strata::IsPositive);
+DEFINE_validator(threads, &strata::IsNotNegative);
+DEFINE_validator(save_every, &strata::IsNotNegative);
+
+namespace strata {
+namespace {
+
+constexpr char kUsage[] =
+    "profile_build build --model FILE --out FILE [TEXT...] [--prompts FILE]\n"
+    "profile_build from-trace --out FILE TRACE...\n"
+    "profile_build merge --out FILE PROFILE...\n"
+    "profile_build show PROFILE\n"
+    "profile_build show-trace TRACE\n"
+    "Counts how often each expert of a model is used: by running texts through it, from traces of\n"
+    "generate, or by adding up profiles. A build that was killed goes on where it was when it is\n"
+    "started again.";
+
+constexpr int kMaxThreads = 1024;
+
+using Arguments = std::vector<std::string>;
+
+bool IsGiven(const std::string& flag) {
+  return !gflags::GetCommandLineFlagInfoOrDie(flag.c_str()).is_default;
+}
+
+bool AreOneFile(const std::string& a, const std::string& b) {
+  std::error_code unknown;
+  return std::filesystem::equivalent(a, b, unknown) && !unknown;
+}
+
+absl::Status CheckOut(const Arguments& inputs) {
+  if (FLAGS_out.empty()) return UsageError("--out names the profile to write; it is missing");
+  for (const std::string& input : inputs) {
+    if (AreOneFile(FLAGS_out, input)) {
+      return UsageError(absl::StrCat("--out names a file that is read: ", input));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SaveAndReport(const ExpertProfile& profile) {
+  RETURN_IF_ERROR(SaveProfile(profile, FLAGS_out));
+  if (FLAGS_json) {
+    PrintJson(ProfileJson(profile));
+  } else {
+    std::cout << FLAGS_out << ": " << profile.num_tokens() << " tokens, " << profile.num_entries()
+              << " routed entries, " << profile.sources().size() << " sources\n";
+  }
+  return absl::OkStatus();
+}
+
+// Before the model is read into memory, which takes a while.
+absl::StatusOr<ModelIdentity> IdentityOf(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(path));
+  const absl::StatusOr<ModelView> view = ViewModel(*file);
+  if (!view.ok()) return WithFile(view.status(), path);
+  return ModelIdentity::Of(*file, view->layout);
+}
+
+absl::Status Build(const Arguments& texts) {
+  if (FLAGS_model.empty()) return UsageError("--model is missing");
+  if (texts.empty() && FLAGS_prompts.empty()) {
+    return UsageError("name texts, or a file of prompts with --prompts");
+  }
+  if (FLAGS_max_tokens < 0 || FLAGS_max_context < 0) {
+    return UsageError("--max_tokens and --max_context must not be negative");
+  }
+  if (FLAGS_threads > kMaxThreads) {
+    return UsageError(absl::StrCat("--threads is more than ", kMaxThreads));
+  }
+  Arguments inputs = texts;
+  inputs.insert(inputs.end(), {FLAGS_model, FLAGS_prompts});
+  RETURN_IF_ERROR(CheckOut(inputs));
+  ASSIGN_OR_RETURN(const ProfileShard shard, ProfileShard::Parse(FLAGS_shard));
+  ASSIGN_OR_RETURN(const std::vector<ProfileText> of_shard,
+                   ReadProfileTexts(texts, FLAGS_prompts, shard));
+  ASSIGN_OR_RETURN(const ModelIdentity identity, IdentityOf(FLAGS_model));
+  const int cpus = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<TextModel> model,
+      TextModel::Open(
+          FLAGS_model,
+          {.num_threads = FLAGS_threads > 0 ? FLAGS_threads : std::min(cpus, kMaxThreads)}));
+  const std::string checkpoint = absl::StrCat(FLAGS_out, ".partial");
+  ProfileBuilder builder(*model, identity,
+                         {.prompt_batch = FLAGS_prompt_batch,
+                          .max_context = FLAGS_max_context,
+                          .max_tokens = FLAGS_max_tokens,
+                          .checkpoint_path = checkpoint,
+                          .checkpoint_period = std::chrono::seconds(FLAGS_save_every)});
+  ASSIGN_OR_RETURN(const ExpertProfile profile, builder.Build(of_shard));
+  RETURN_IF_ERROR(SaveAndReport(profile));
+  std::error_code unimportant;
+  std::filesystem::remove(checkpoint, unimportant);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExpertProfile> CountTrace(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<FileMapping> file, FileMapping::Open(path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<RoutingTraceReader> reader,
+                   RoutingTraceReader::Open(path));
+  ExpertProfile profile(reader->header().identity);
+  while (true) {
+    ASSIGN_OR_RETURN(const std::optional<TraceRecord> record, reader->Next());
+    if (!record.has_value()) break;
+    if (const auto* step = std::get_if<RoutedStep>(&*record)) profile.Count(*step);
+  }
+  profile.AddSource(SourceLabel(path, file->bytes()));
+  RETURN_IF_ERROR(file->CheckUnchanged());
+  return profile;
+}
+
+// The profiles that `load` makes of the files, in one.
+template <typename Load>
+absl::StatusOr<ExpertProfile> MergeAll(const Arguments& paths, Load load) {
+  if (paths.empty()) return UsageError("name at least one file to read");
+  std::optional<ExpertProfile> all;
+  for (const std::string& path : paths) {
+    absl::StatusOr<ExpertProfile> profile = load(path);
+    RETURN_IF_ERROR(profile.status());
+    if (!all.has_value()) {
+      all = *std::move(profile);
+    } else if (const absl::Status status = all->Merge(*profile); !status.ok()) {
+      return WithFile(status, path);
+    }
+  }
+  return *std::move(all);
+}
+
+absl::Status FromTrace(const Arguments& traces) {
+  RETURN_IF_ERROR(CheckOut(traces));
+  ASSIGN_OR_RETURN(const ExpertProfile profile, MergeAll(traces, CountTrace));
+  return SaveAndReport(profile);
+}
+
+// Into one of them, too.
+absl::Status Merge(const Arguments& profiles) {
+  RETURN_IF_ERROR(CheckOut({}));
+  ASSIGN_OR_RETURN(const ExpertProfile profile, MergeAll(profiles, LoadProfile));
+  return SaveAndReport(profile);
+}
+
+absl::Status Show(const Arguments& paths) {
+  if (paths.size() != 1) return UsageError("name one profile");
+  ASSIGN_OR_RETURN(const ExpertProfile profile, LoadProfile(paths[0]));
+  if (FLAGS_json) {
+    PrintJson(ProfileJson(profile));
+  } else {
+    std::cout << ProfileScreen(profile);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShowTrace(const Arguments& paths) {
+  if (paths.size() != 1) return UsageError("name one trace");
+  ASSIGN_OR_RETURN(const std::unique_ptr<RoutingTraceReader> reader,
+                   RoutingTraceReader::Open(paths[0]));
+  std::cout << TraceHeaderText(reader->header());
+  while (true) {
+    ASSIGN_OR_RETURN(const std::optional<TraceRecord> record, reader->Next());
+    if (!record.has_value()) return absl::OkStatus();
+    std::cout << TraceRecordText(reader->geometry(), *record);
+  }
+}
+
+struct Command {
+  absl::string_view name;
+  std::vector<std::string> flags;  // Those that it takes.
+  absl::Status (*run)(const Arguments&);
+};
+
+const std::vector<Command>& Commands() {
+  static const auto* const commands = new std::vector<Command>{
+      {"build",
+       {"out", "json", "model", "prompts", "shard", "max_tokens", "max_context", "prompt_batch",
+        "threads", "save_every"},
+       Build},
+      {"from-trace", {"out", "json"}, FromTrace},
+      {"merge", {"out", "json"}, Merge},
+      {"show", {"json"}, Show},
+      {"show-trace", {}, ShowTrace},
+  };
+  return *commands;
+}
+
+absl::Status CheckFlags(const Command& command) {
+  for (const std::string& flag : Commands().front().flags) {  // `build` takes all.
+    if (!IsGiven(flag)) continue;
+    if (std::find(command.flags.begin(), command.flags.end(), flag) == command.flags.end()) {
+      return UsageError(absl::StrCat("--", flag, " does not go with ", command.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Run(const Arguments& arguments) {
+  if (arguments.empty()) return UsageError("name a command; --help lists them");
+  for (const Command& command : Commands()) {
+    if (command.name != arguments[0]) continue;
+    RETURN_IF_ERROR(CheckFlags(command));
+    return command.run(Arguments(arguments.begin() + 1, arguments.end()));
+  }
+  return UsageError(absl::StrCat("there is no command ", arguments[0], "; --help lists them"));
+}
+
+}  // namespace
+}  // namespace strata
+
+int main(int argc, char** argv) {
+  return strata::ToolMain({.usage = strata::kUsage, .json = &FLAGS_json}, strata::Run, argc, argv);
+}

@@ -1,0 +1,147 @@
+#include "strata/tools/profile_builder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "glog/logging.h"
+#include "strata/cache/expert_profile.h"
+#include "strata/cache/model_identity.h"
+#include "strata/cache/routed_step.h"
+#include "strata/core/checksum.h"
+#include "strata/core/cli/progress.h"
+#include "strata/core/little_endian.h"
+#include "strata/core/status_macros.h"
+#include "strata/generate/engine/engine.h"
+#include "strata/generate/routing_recorder.h"
+#include "strata/generate/text_model.h"
+#include "strata/generate/tokenizer/text_piece.h"
+#include "strata/generate/tokenizer/token_id.h"
+#include "strata/generate/tokenizer/tokenizer.h"
+#include "strata/tools/context_pieces.h"
+#include "strata/tools/profile_checkpoint.h"
+#include "strata/tools/profile_texts.h"
+
+namespace strata {
+namespace {
+
+int64_t TextBytes(absl::Span<const ProfileText> texts) {
+  int64_t bytes = 0;
+  for (const ProfileText& text : texts) bytes += static_cast<int64_t>(text.text.size());
+  return bytes;
+}
+
+}  // namespace
+
+ProfileBuilder::ProfileBuilder(TextModel& model, const ModelIdentity& identity,
+                               const Options& options)
+    : model_(model),
+      identity_(identity),
+      options_(options),
+      max_context_(options.max_context > 0
+                       ? std::min(options.max_context, model.engine().max_context())
+                       : model.engine().max_context()),
+      saved_at_(Clock::now()) {}
+
+Checksum ProfileBuilder::JobOf(const std::vector<ProfileText>& texts) const {
+  LittleEndianWriter job;
+  identity_.AppendTo(job);
+  job.Number(max_context_).Number(options_.max_tokens).Number(uint64_t{texts.size()});
+  ChecksumBuilder checksum;
+  checksum.Add(job.bytes());
+  for (const ProfileText& text : texts) {
+    LittleEndianWriter record;
+    record.Number(uint64_t{text.source.size()}).Raw(text.source);
+    record.Number(uint64_t{text.text.size()}).Raw(text.text);
+    checksum.Add(record.bytes());
+  }
+  return checksum.Finish();
+}
+
+absl::StatusOr<ExpertProfile> ProfileBuilder::Build(const std::vector<ProfileText>& texts) {
+  const Checksum job = JobOf(texts);
+  ProfileCheckpoint done = {.job = job, .profile = ExpertProfile(identity_)};
+  if (auto before = ProfileCheckpoint::Load(options_.checkpoint_path, job); before.has_value()) {
+    done = *std::move(before);
+    LOG(INFO) << options_.checkpoint_path << ": going on after " << done.num_texts << " of "
+              << texts.size() << " texts and " << done.num_contexts << " contexts of the next";
+  }
+  // First of all, so that a long run does not end in a path that cannot be written.
+  RETURN_IF_ERROR(done.Save(options_.checkpoint_path));
+  const absl::Span<const ProfileText> rest =
+      absl::MakeConstSpan(texts).subspan(std::min<size_t>(done.num_texts, texts.size()));
+  Progress progress(
+      {.label = "profiling texts", .total = TextBytes(rest), .unit = Progress::Unit::kBytes});
+  for (const ProfileText& text : rest) {
+    RETURN_IF_ERROR(AddText(text, done, progress));
+  }
+  RETURN_IF_ERROR(done.Save(options_.checkpoint_path));
+  return std::move(done.profile);
+}
+
+absl::StatusOr<std::vector<std::vector<TokenId>>> ProfileBuilder::Pieces(
+    const std::string& text) const {
+  if (text.empty()) return std::vector<std::vector<TokenId>>();
+  ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model_.NeedTokenizer());
+  ASSIGN_OR_RETURN(const std::vector<TokenId> ids,
+                   tokenizer->Encode(text, SpecialText::kIsPlainText));
+  absl::Span<const TokenId> taken = ids;
+  if (options_.max_tokens > 0) taken = taken.subspan(0, static_cast<size_t>(options_.max_tokens));
+  return CutIntoContexts(taken, max_context_,
+                         tokenizer->adds_bos() ? tokenizer->bos() : std::nullopt);
+}
+
+absl::Status ProfileBuilder::AddText(const ProfileText& text, ProfileCheckpoint& done,
+                                     Progress& progress) {
+  ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> pieces, Pieces(text.text));
+  const auto bytes = static_cast<int64_t>(text.text.size());
+  int64_t shown = 0;
+  while (done.num_contexts < pieces.size()) {
+    ExpertProfile part(identity_);
+    RETURN_IF_ERROR(RunPiece(pieces[done.num_contexts], part));
+    RETURN_IF_ERROR(done.profile.Merge(part));
+    ++done.num_contexts;
+    const int64_t read = bytes * static_cast<int64_t>(done.num_contexts) / std::ssize(pieces);
+    progress.Add(read - shown);
+    shown = read;
+    if (done.num_contexts < pieces.size()) RETURN_IF_ERROR(SaveIfDue(done));
+  }
+  progress.Add(bytes - shown);
+  done.profile.AddSource(text.source);
+  ++done.num_texts;
+  done.num_contexts = 0;
+  return SaveIfDue(done);
+}
+
+absl::Status ProfileBuilder::RunPiece(absl::Span<const TokenId> piece, ExpertProfile& profile) {
+  Engine& engine = model_.engine();
+  engine.Rewind(0);
+  RoutingRecorder recorder(identity_.geometry, {.profile = &profile});
+  engine.set_observer(&recorder);
+  absl::Status status;
+  while (status.ok() && !piece.empty()) {
+    const auto batch = piece.subspan(0, static_cast<size_t>(options_.prompt_batch));
+    status = engine.Step(batch, Engine::Want::kNothing).status();
+    if (status.ok()) recorder.EndStep(RoutedStep::Kind::kPrompt);
+    piece.remove_prefix(batch.size());
+  }
+  engine.set_observer(nullptr);
+  return status;
+}
+
+absl::Status ProfileBuilder::SaveIfDue(const ProfileCheckpoint& done) {
+  if (Clock::now() - saved_at_ < options_.checkpoint_period) return absl::OkStatus();
+  RETURN_IF_ERROR(done.Save(options_.checkpoint_path));
+  saved_at_ = Clock::now();
+  return absl::OkStatus();
+}
+
+}  // namespace strata
