@@ -27,6 +27,9 @@ namespace {
 // lines of results, so that no two threads write to one line.
 constexpr int64_t kRowsPerItem = Rows::kValuesPerLine;
 
+// What is worth the taking: a few microseconds of work where a product has one vector.
+constexpr int64_t kLeastPieceBytes = 16 << 10;
+
 int64_t NumItems(const WeightMatrix& weights) {
   return (weights.rows + kRowsPerItem - 1) / kRowsPerItem;
 }
@@ -78,7 +81,12 @@ absl::Status ProductJob::Run(RowsDone rows_done) {
   const int num_products = static_cast<int>(products_.size());
   first_not_finite_ = num_products;
   const int64_t num_items = products_.empty() ? 0 : products_.back().end_item;
-  pool_.ParallelFor(num_items, /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+  int64_t bytes = 0;
+  for (const Product& product : products_) {
+    bytes += product.matrix.weights.rows * product.matrix.weights.row_bytes();
+  }
+  const int64_t grain = bytes > 0 ? 1 + num_items * kLeastPieceBytes / bytes : 1;
+  pool_.ParallelFor(num_items, grain, [&](const ThreadPool::Piece& piece) {
     RunItems(piece.begin, piece.end, rows_done);
   });
   const int failed = first_not_finite_;
