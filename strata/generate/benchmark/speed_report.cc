@@ -34,8 +34,8 @@ Json RatesJson(double amount, const std::vector<double>& seconds) {
   for (const double one : seconds) rates.push_back(amount / one);
   const Quartiles quartiles = Quartiles::Of(rates);
   const auto rounded = [](double value) {
-    const double unit = std::pow(10.0, std::floor(std::log10(value)) - 3.0);
-    return std::round(value / unit) * unit;
+    const double scale = std::pow(10.0, 3.0 - std::floor(std::log10(value)));
+    return std::round(value * scale) / scale;
   };
   return {{"median", rounded(quartiles.median)},
           {"q1", rounded(quartiles.first)},
