@@ -58,11 +58,6 @@ FileMapping::~FileMapping() {
   }
 }
 
-void FileMapping::PreferLargePages() const {
-  // Advice: where it is refused, pages are small.
-  madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_HUGEPAGE);
-}
-
 void FileMapping::DropPages(int64_t offset, int64_t num_bytes) const {
   CHECK(offset >= 0 && num_bytes >= 0 && num_bytes <= size() - offset);
   const int64_t page_bytes = sysconf(_SC_PAGESIZE);

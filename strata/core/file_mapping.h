@@ -40,10 +40,6 @@ class FileMapping {
   // Open for reading while the object lives; for large reads that do not go through page faults.
   int fd() const { return fd_.get(); }
 
-  // Asks the system to hold what is read of the file from now on in large pages, where it can: a
-  // file that is going to be read whole. Costs nothing; what is in memory already stays as it is.
-  void PreferLargePages() const;
-
   // Lets go of the memory behind a part that was read and is not needed soon; it still reads the
   // same. Only whole pages inside the part are dropped.
   void DropPages(int64_t offset, int64_t num_bytes) const;

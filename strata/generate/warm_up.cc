@@ -42,7 +42,6 @@ void WarmUp(const GgufFile& file) {
   if (total > AvailableBytes()) return;
   Progress progress({.label = "loading", .total = total, .unit = Progress::Unit::kBytes});
   for (const std::unique_ptr<GgufShard>& shard : file.shards()) {
-    shard->mapping().PreferLargePages();
     absl::Span<const std::byte> left = shard->mapping().bytes();
     while (!left.empty()) {
       const absl::Span<const std::byte> piece = left.subspan(0, kPieceBytes);
