@@ -19,9 +19,10 @@ constexpr uint64_t kLoopUnit = 1 << 17;
 
 // Loops follow one another within microseconds while a model runs, and waking a thread takes tens
 // of them: look for a while before sleeping. Past the first looks the core is offered to others,
-// since there may be fewer cores than threads.
-constexpr int kLooks = 400;
-constexpr int kLooksBeforeYield = 100;
+// since there may be fewer cores than threads; not sooner, since the offer is a system call and a
+// small model's loops are over in less.
+constexpr int kLooks = 800;
+constexpr int kLooksBeforeYield = 500;
 
 // True when `done` came true within the looks.
 template <typename Done>
