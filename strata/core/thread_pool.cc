@@ -17,14 +17,12 @@ constexpr uint64_t kCountMask = 0xffff;
 constexpr uint64_t kOpen = 1 << 16;
 constexpr uint64_t kLoopUnit = 1 << 17;
 
-// Pieces per thread: enough that a late thread costs little, few enough that taking them is cheap.
-constexpr int64_t kPiecesPerThread = 4;
-
 // Loops follow one another within microseconds while a model runs, and waking a thread takes tens
 // of them: look for a while before sleeping. Past the first looks the core is offered to others,
-// since there may be fewer cores than threads.
-constexpr int kLooks = 400;
-constexpr int kLooksBeforeYield = 100;
+// since there may be fewer cores than threads; not sooner, since the offer is a system call and a
+// small model's loops are over in less.
+constexpr int kLooks = 800;
+constexpr int kLooksBeforeYield = 500;
 
 // True when `done` came true within the looks.
 template <typename Done>
@@ -67,11 +65,8 @@ void ThreadPool::ParallelFor(int64_t num_items, int64_t grain, Body body) {
     body({.begin = 0, .end = num_items, .worker = 0});
     return;
   }
-  const int64_t num_pieces = kPiecesPerThread * num_threads();
-  loop_ = {.body = &body,
-           .num_items = num_items,
-           .piece_items = std::max(grain, (num_items + num_pieces - 1) / num_pieces)};
-  next_item_.store(0, std::memory_order_relaxed);
+  loop_ = {.body = &body, .num_items = num_items, .grain = grain};
+  next_piece_.store(0, std::memory_order_relaxed);
   const uint64_t state = state_.load(std::memory_order_relaxed);
   CHECK((state & (kOpen | kCountMask)) == 0) << "ParallelFor inside a ParallelFor";
   // Sequentially consistent with num_asleep_: a worker that goes to sleep sees the loop, or is
@@ -86,12 +81,28 @@ void ThreadPool::ParallelFor(int64_t num_items, int64_t grain, Body body) {
   WaitUntilEmpty();
 }
 
+// Pieces are numbered, and come in rounds of as many as there are threads. A round is half of what
+// is left: large pieces first, since taking one costs, small ones last, so that all end together;
+// and threads that are equally fast take equally much.
 void ThreadPool::RunPieces(int worker) {
+  const int64_t threads = num_threads();
+  const auto size_of_round = [&](int64_t begin) {
+    return std::max(loop_.grain, (loop_.num_items - begin + 2 * threads - 1) / (2 * threads));
+  };
+  int64_t first_piece = 0;  // Of the round,
+  int64_t round_begin = 0;
+  int64_t size = size_of_round(0);  // and of each of its pieces.
   while (true) {
-    const int64_t begin = next_item_.fetch_add(loop_.piece_items, std::memory_order_relaxed);
+    const int64_t piece = next_piece_.fetch_add(1, std::memory_order_relaxed);
+    while (piece >= first_piece + threads && round_begin < loop_.num_items) {
+      first_piece += threads;
+      round_begin += threads * size;
+      size = size_of_round(round_begin);
+    }
+    const int64_t begin = round_begin + (piece - first_piece) * size;
     if (begin >= loop_.num_items) return;
-    const int64_t end = std::min(begin + loop_.piece_items, loop_.num_items);
-    (*loop_.body)({.begin = begin, .end = end, .worker = worker});
+    (*loop_.body)(
+        {.begin = begin, .end = std::min(begin + size, loop_.num_items), .worker = worker});
   }
 }
 

@@ -48,7 +48,7 @@ class ThreadPool {
   struct Loop {
     const Body* body = nullptr;
     int64_t num_items = 0;
-    int64_t piece_items = 0;
+    int64_t grain = 0;
   };
 
   void WorkerMain(int worker) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -63,7 +63,7 @@ class ThreadPool {
   Loop loop_;
   // Number of the loop, whether it is open, and how many workers are in it: see thread_pool.cc.
   std::atomic<uint64_t> state_{0};
-  std::atomic<int64_t> next_item_{0};
+  std::atomic<int64_t> next_piece_{0};
   std::atomic<int> num_asleep_{0};
   std::atomic<bool> caller_asleep_{false};
   std::atomic<bool> ending_{false};

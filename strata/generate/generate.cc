@@ -56,7 +56,7 @@ DEFINE_uint64(seed, 0, "Of the random draws. The same seed gives the same text."
 
 DEFINE_int32(threads, 0, "Threads that compute; 0: one for each CPU of this process.");
 DEFINE_int32(max_context, 0, "Tokens of prompt and answer together; 0: what the model allows.");
-DEFINE_int32(prompt_batch, 64, "Tokens of the prompt computed at once.");
+DEFINE_int32(prompt_batch, 128, "Tokens of the prompt computed at once.");
 DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
 DEFINE_string(device, "auto", "What computes: cpu, cuda or auto.");
 DEFINE_string(isa, "auto",

@@ -44,7 +44,7 @@ TEST(GenerateCommandTest, PrintsOneObjectWithJson) {
   EXPECT_EQ(answer["ids"].size(), 12);
   EXPECT_EQ(answer["text"].get<std::string>() + "\n", RunGenerate(kBeginning).out);
   EXPECT_EQ(answer["stop_reason"], "length");
-  EXPECT_EQ(answer["prompt_batch"], 64);
+  EXPECT_EQ(answer["prompt_batch"], 128);
   const Json& stats = answer["stats"];
   EXPECT_EQ(stats["routed"], (3 + 11) * 4 * 2) << "tokens x layers x experts per token";
   EXPECT_EQ(stats["hits"].get<int>() + stats["misses"]["cpu"].get<int>(), stats["routed"]);

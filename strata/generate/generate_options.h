@@ -25,7 +25,7 @@ struct GenerateOptions {
 
   Engine::Options engine;
   SamplerOptions sampling;
-  int64_t prompt_batch = 64;
+  int64_t prompt_batch = 128;
   int64_t max_new = 0;
   bool ignore_eos = false;
   std::string stop;  // Empty: none.

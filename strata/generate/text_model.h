@@ -22,6 +22,7 @@ class TextModel {
                                                          const Engine::Options& options);
 
   const GgufFile& file() const { return *file_; }
+  const ModelGraph& graph() const { return graph_; }
   Engine& engine() { return *engine_; }
   // Null when the file has no tokenizer: such a model takes and gives ids alone.
   const Tokenizer* tokenizer() const { return tokenizer_.get(); }

@@ -6,12 +6,16 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/core/block_type.h"
 #include "strata/core/thread_pool.h"
 #include "strata/generate/engine/rows.h"
 #include "strata/generate/kernels/activation.h"
+#include "strata/generate/kernels/not_finite.h"
 #include "strata/generate/kernels/row_dot.h"
 
 namespace strata {
@@ -21,12 +25,13 @@ void ActivationBatch::Assign(const Rows& rows) {
   for (Form& form : forms_) form.is_made = false;
 }
 
-absl::Span<const ActivationView> ActivationBatch::For(BlockType type) {
+absl::StatusOr<absl::Span<const ActivationView>> ActivationBatch::ViewsFor(BlockType type,
+                                                                           absl::string_view name) {
   const std::optional<ActivationForm> form = ActivationFormOf(type);
   CHECK(form.has_value()) << InfoOf(type).name;
   Form& made = forms_[static_cast<size_t>(*form)];
   if (!made.is_made) Make(*form, made);
-  if (!made.is_finite) return {};
+  if (!made.is_finite) return NotFiniteError(absl::StrCat("the input of ", name));
   return absl::MakeConstSpan(made.views).subspan(0, rows_->count());
 }
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "strata/core/block_type.h"
 #include "strata/core/thread_pool.h"
@@ -27,9 +29,9 @@ class ActivationBatch {
   const Rows& rows() const { return *rows_; }
   int64_t count() const { return rows_->count(); }
 
-  // One view per row, for weights of this type; none when a value is NaN or infinite. Valid until
-  // the next Assign.
-  absl::Span<const ActivationView> For(BlockType type);
+  // One view per row, for weights of this type, valid until the next Assign. Kind "nan_logits"
+  // without a file when a value is NaN or infinite; `name` is that of the tensor, for the message.
+  absl::StatusOr<absl::Span<const ActivationView>> ViewsFor(BlockType type, absl::string_view name);
 
  private:
   struct Form {

@@ -39,7 +39,7 @@ void Attention::Attend(const AttentionShape& shape, const KvCache& cache, int la
   values_.resize(kTile * shape.kv.value_size);
   tile_out_.resize(shape.kv.value_size);
   const int64_t first = shape.window == 0 ? 0 : std::max<int64_t>(0, position - shape.window + 1);
-  std::vector<Head> heads(group);
+  heads_.assign(group, Head());
   for (int64_t tile = first / kTile; tile <= position / kTile; ++tile) {
     const int begin = static_cast<int>(std::max<int64_t>(0, first - tile * kTile));
     const int end = static_cast<int>(std::min<int64_t>(kTile, position - tile * kTile + 1));
@@ -49,13 +49,13 @@ void Attention::Attend(const AttentionShape& shape, const KvCache& cache, int la
                        .values = cache.Values(layer, kv_head, tile, end, values_.data())};
     for (int i = 0; i < group; ++i) {
       const int head = first_head + i;
-      AddTile(shape, rows, &queries[head * shape.kv.key_size], heads[i],
+      AddTile(shape, rows, &queries[head * shape.kv.key_size], heads_[i],
               out.subspan(head * shape.kv.value_size, shape.kv.value_size));
     }
   }
   for (int i = 0; i < group; ++i) {
     const int head = first_head + i;
-    Finish(sinks.empty() ? nullptr : &sinks[head], heads[i].max, heads[i].sum,
+    Finish(sinks.empty() ? nullptr : &sinks[head], heads_[i].max, heads_[i].sum,
            out.subspan(head * shape.kv.value_size, shape.kv.value_size));
   }
 }
@@ -67,7 +67,7 @@ void Attention::AddTile(const AttentionShape& shape, const Tile& tile, const flo
   const absl::Span<float> weights = absl::MakeSpan(scores, count);
   DotRows(absl::MakeConstSpan(query, shape.kv.key_size),
           tile.keys + int64_t{tile.begin} * shape.kv.key_size, weights);
-  for (float& score : weights) score = f32::Mul(shape.scale, score);
+  Scale(shape.scale, weights);
   const float tile_max = Max(weights);
   ExpOfDifference(tile_max, weights);
   const float tile_sum = Sum(weights);
@@ -82,9 +82,7 @@ void Attention::AddTile(const AttentionShape& shape, const Tile& tile, const flo
   const float old_scale = f32::Exp(f32::Sub(head.max, max));
   const float tile_scale = f32::Exp(f32::Sub(tile_max, max));
   head.sum = f32::Fma(head.sum, old_scale, f32::Mul(tile_sum, tile_scale));
-  for (size_t d = 0; d < out.size(); ++d) {
-    out[d] = f32::Fma(out[d], old_scale, f32::Mul(to[d], tile_scale));
-  }
+  Join(old_scale, tile_scale, to, out);
   head.max = max;
 }
 

@@ -56,6 +56,7 @@ class Attention {
   std::vector<float> keys_;
   std::vector<float> values_;
   std::vector<float> tile_out_;
+  std::vector<Head> heads_;
 };
 
 }  // namespace strata

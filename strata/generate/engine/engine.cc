@@ -14,13 +14,14 @@
 #include "strata/core/status_macros.h"
 #include "strata/core/thread_pool.h"
 #include "strata/generate/engine/kv_cache.h"
-#include "strata/generate/engine/linear_product.h"
+#include "strata/generate/engine/product_job.h"
 #include "strata/generate/engine/rows.h"
 #include "strata/generate/engine/self_attention_block.h"
 #include "strata/generate/kernels/blocks/decode.h"
 #include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/rms_norm.h"
 #include "strata/generate/kernels/rotary.h"
+#include "strata/generate/kernels/vector_math.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/tokenizer/token_id.h"
 
@@ -53,7 +54,8 @@ Engine::Engine(const GgufFile& file, const ModelGraph& graph, const Options& opt
       attention_block_(graph, rotary_.has_value() ? &*rotary_ : nullptr, cache_, pool_),
       feed_forward_block_(pool_),
       experts_block_(pool_),
-      batch_(pool_) {}
+      batch_(pool_),
+      output_job_(pool_) {}
 
 int64_t Engine::Rewind(int64_t position) {
   CHECK(0 <= position && position <= cache_.size()) << position;
@@ -93,12 +95,14 @@ absl::Status Engine::RunLayers(absl::Span<const TokenId> tokens) {
 
 void Engine::Embed(absl::Span<const TokenId> tokens) {
   x_.Resize(static_cast<int64_t>(tokens.size()), graph_.width);
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    CHECK(0 <= tokens[i] && tokens[i] < graph_.vocabulary) << tokens[i];
-    const absl::Span<float> x = x_.row(static_cast<int64_t>(i));
-    DecodeRow(graph_.embedding.type, graph_.embedding.row(tokens[i]), x);
-    for (float& value : x) value = f32::Mul(value, graph_.embedding_scale);
-  }
+  pool_.ParallelFor(x_.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+    for (int64_t i = piece.begin; i < piece.end; ++i) {
+      const TokenId token = tokens[static_cast<size_t>(i)];
+      CHECK(0 <= token && token < graph_.vocabulary) << token;
+      DecodeRow(graph_.embedding.type, graph_.embedding.row(token), x_.row(i));
+      if (graph_.embedding_scale != 1.0f) Scale(graph_.embedding_scale, x_.row(i));
+    }
+  });
 }
 
 absl::Status Engine::RunLayer(int index, int64_t first_position) {
@@ -131,13 +135,11 @@ absl::Status Engine::RunExperts(const MixtureOfExperts& experts, int index,
 }
 
 void Engine::AddResidual() {
-  for (int64_t i = 0; i < x_.count(); ++i) {
-    const absl::Span<float> x = x_.row(i);
-    const absl::Span<const float> out = block_out_.row(i);
-    for (size_t j = 0; j < x.size(); ++j) {
-      x[j] = f32::Add(x[j], f32::Mul(out[j], graph_.residual_scale));
+  pool_.ParallelFor(x_.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+    for (int64_t i = piece.begin; i < piece.end; ++i) {
+      AddProduct(graph_.residual_scale, block_out_.row(i), x_.row(i));
     }
-  }
+  });
 }
 
 void Engine::Norm(const std::vector<float>& weight, int64_t first_row) {
@@ -152,7 +154,10 @@ void Engine::Norm(const std::vector<float>& weight, int64_t first_row) {
 
 absl::Status Engine::ComputeLogits(int64_t first_row) {
   Norm(graph_.output_norm, first_row);
-  RETURN_IF_ERROR(ApplyLinear(graph_.output, batch_, pool_, logits_));
+  output_job_.Clear();
+  RETURN_IF_ERROR(output_job_.AddLinear(graph_.output, batch_, logits_));
+  RETURN_IF_ERROR(output_job_.Run());
+  if (graph_.logit_scale == 1.0f) return absl::OkStatus();
   for (int64_t i = 0; i < logits_.count(); ++i) {
     for (float& logit : logits_.row(i)) logit = f32::Div(logit, graph_.logit_scale);
   }

@@ -21,6 +21,7 @@
 #include "strata/generate/engine/experts_block.h"
 #include "strata/generate/engine/feed_forward_block.h"
 #include "strata/generate/engine/kv_cache.h"
+#include "strata/generate/engine/product_job.h"
 #include "strata/generate/engine/rows.h"
 #include "strata/generate/engine/self_attention_block.h"
 #include "strata/generate/engine/step_observer.h"
@@ -89,6 +90,7 @@ class Engine {
   Counters counters_;
   Rows x_, normed_, block_out_, logits_;
   ActivationBatch batch_;
+  ProductJob output_job_;
 };
 
 }  // namespace strata

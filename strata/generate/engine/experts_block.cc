@@ -3,62 +3,77 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "strata/core/status_macros.h"
 #include "strata/core/thread_pool.h"
 #include "strata/generate/engine/activation_batch.h"
-#include "strata/generate/engine/linear_product.h"
+#include "strata/generate/engine/feed_forward_block.h"
+#include "strata/generate/engine/gated_products.h"
+#include "strata/generate/engine/product_job.h"
 #include "strata/generate/engine/rows.h"
-#include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/gated_activation.h"
-#include "strata/generate/kernels/not_finite.h"
 #include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/router.h"
 #include "strata/generate/kernels/vector_math.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
-ExpertsBlock::ExpertsBlock(ThreadPool& pool) : pool_(pool), inner_(pool), shared_block_(pool) {}
+namespace {
+
+// The one place where an expert's weights are looked up.
+ProductJob::Matrix MatrixOf(const ExpertLinears& linears, int expert) {
+  return {.name = linears.name,
+          .weights = linears.Weights(expert),
+          .scale = linears.scale(expert),
+          .bias = linears.bias(expert)};
+}
+
+}  // namespace
+
+ExpertsBlock::ExpertsBlock(ThreadPool& pool)
+    : pool_(pool), job_(pool), gated_(pool), scratch_of_worker_(pool.num_threads()) {}
 
 absl::Status ExpertsBlock::Run(const MixtureOfExperts& experts, ActivationBatch& x, Rows& out) {
   RETURN_IF_ERROR(Route(experts, x));
   GroupByExpert(experts);
-  RETURN_IF_ERROR(RunRouted(experts, x));
-  if (experts.shared.has_value()) RETURN_IF_ERROR(RunShared(experts, x));
+  RETURN_IF_ERROR(RunGated(experts, x));
+  RETURN_IF_ERROR(RunDown(experts, x));
   AddUp(experts, out);
   return absl::OkStatus();
 }
 
 absl::Status ExpertsBlock::Route(const MixtureOfExperts& experts, ActivationBatch& x) {
-  RETURN_IF_ERROR(ApplyLinear(experts.router, x, pool_, router_logits_));
+  job_.Clear();
+  RETURN_IF_ERROR(job_.AddLinear(experts.router, x, router_logits_));
+  RETURN_IF_ERROR(job_.Run());
+  num_chosen_ = experts.routing.num_chosen;
+  chosen_.resize(x.count() * num_chosen_);
   const Router router(experts.routing);
-  chosen_.resize(x.count());
   pool_.ParallelFor(x.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
     for (int64_t i = piece.begin; i < piece.end; ++i) {
-      chosen_[i] = router.Choose(router_logits_.row(i));
+      router.Choose(router_logits_.row(i), scratch_of_worker_[piece.worker],
+                    absl::MakeSpan(chosen_).subspan(i * num_chosen_, num_chosen_));
     }
   });
   return absl::OkStatus();
 }
 
 void ExpertsBlock::GroupByExpert(const MixtureOfExperts& experts) {
-  std::vector<Group> by_expert(experts.routing.num_experts);
-  num_entries_ = 0;
-  for (const std::vector<ExpertChoice>& of_token : chosen_) {
-    for (const ExpertChoice& choice : of_token) {
-      by_expert[choice.expert].entries.push_back(num_entries_++);
-    }
-  }
+  group_ends_.assign(experts.routing.num_experts, 0);
+  for (const ExpertChoice& choice : chosen_) ++group_ends_[choice.expert];
   groups_.clear();
-  for (size_t expert = 0; expert < by_expert.size(); ++expert) {
-    if (by_expert[expert].entries.empty()) continue;
-    by_expert[expert].expert = static_cast<int>(expert);
-    groups_.push_back(std::move(by_expert[expert]));
+  int64_t begin = 0;
+  for (int expert = 0; expert < experts.routing.num_experts; ++expert) {
+    const int64_t end = begin + group_ends_[expert];
+    if (end > begin) groups_.push_back({.expert = expert, .begin = begin, .end = end});
+    group_ends_[expert] = begin;  // It grows to the end as entries come.
+    begin = end;
+  }
+  entries_.resize(chosen_.size());
+  for (int64_t entry = 0; entry < num_entries(); ++entry) {
+    entries_[group_ends_[chosen_[entry].expert]++] = entry;
   }
   bytes_read_ = 0;
   for (const ExpertLinears* linears : {&experts.gate, &experts.up, &experts.down}) {
@@ -67,65 +82,58 @@ void ExpertsBlock::GroupByExpert(const MixtureOfExperts& experts) {
   }
 }
 
-template <typename ViewOf>
-absl::Status ExpertsBlock::ApplyExperts(const ExpertLinears& linears, ViewOf view_of, Rows& y) {
-  y.Resize(num_entries_, linears.rows);
-  std::vector<MatrixProduct> products;
-  for (const Group& group : groups_) {
-    MatrixProduct& product = products.emplace_back();
-    product.weights = linears.Weights(group.expert);
-    for (const int64_t entry : group.entries) {
-      product.xs.push_back(view_of(entry));
-      product.ys.push_back(y.row(entry).data());
-    }
-  }
-  if (!RunProducts(products, pool_)) {
-    return NotFiniteError(absl::StrCat("the product of ", linears.name));
-  }
-  for (const Group& group : groups_) {
-    for (const int64_t entry : group.entries) {
-      ScaleAndAddBias(linears.scale(group.expert), linears.bias(group.expert), y.row(entry));
-    }
-  }
-  return absl::OkStatus();
+absl::Span<const int64_t> ExpertsBlock::EntriesOf(const Group& group) const {
+  return absl::MakeConstSpan(entries_).subspan(group.begin, group.end - group.begin);
 }
 
-absl::Status ExpertsBlock::RunRouted(const MixtureOfExperts& experts, ActivationBatch& x) {
-  const int num_chosen = experts.routing.num_chosen;
-  for (const ExpertLinears* linears : {&experts.gate, &experts.up}) {
-    const absl::Span<const ActivationView> views = x.For(linears->type);
-    if (views.empty()) return NotFiniteError(absl::StrCat("the input of ", linears->name));
-    RETURN_IF_ERROR(ApplyExperts(
-        *linears, [&](int64_t entry) { return views[entry / num_chosen]; },
-        linears == &experts.gate ? gate_ : up_));
-  }
-  pool_.ParallelFor(num_entries_, /*grain=*/1, [&](const ThreadPool::Piece& piece) {
-    for (int64_t entry = piece.begin; entry < piece.end; ++entry) {
-      ApplyGate(experts.activation, gate_.row(entry), up_.row(entry), gate_.row(entry));
+absl::Status ExpertsBlock::RunGated(const MixtureOfExperts& experts, ActivationBatch& x) {
+  const bool has_shared = experts.shared.has_value();
+  gated_.Start(num_entries() + (has_shared ? x.count() : 0),
+               std::max(experts.gate.rows, has_shared ? experts.shared->gate.weights.rows : 0));
+  ASSIGN_OR_RETURN(const auto gate_xs, x.ViewsFor(experts.gate.type, experts.gate.name));
+  ASSIGN_OR_RETURN(const auto up_xs, x.ViewsFor(experts.up.type, experts.up.name));
+  for (const Group& group : groups_) {
+    gated_.AddPart({.activation = experts.activation,
+                    .gate = MatrixOf(experts.gate, group.expert),
+                    .up = MatrixOf(experts.up, group.expert),
+                    .down_type = experts.down.type,
+                    .down_name = experts.down.name});
+    for (const int64_t entry : EntriesOf(group)) {
+      const int64_t token = entry / num_chosen_;
+      gated_.AddResult(entry, gate_xs[token], up_xs[token]);
     }
-  });
-  inner_.Assign(gate_);
-  const absl::Span<const ActivationView> views = inner_.For(experts.down.type);
-  if (views.empty()) return NotFiniteError(absl::StrCat("the input of ", experts.down.name));
-  return ApplyExperts(
-      experts.down, [&](int64_t entry) { return views[entry]; }, down_);
+  }
+  if (has_shared) RETURN_IF_ERROR(AddToGated(*experts.shared, x, num_entries(), gated_));
+  return gated_.Run();
 }
 
-absl::Status ExpertsBlock::RunShared(const MixtureOfExperts& experts, ActivationBatch& x) {
-  RETURN_IF_ERROR(shared_block_.Run(*experts.shared, x, shared_));
-  if (!experts.shared_gate.has_value()) return absl::OkStatus();
-  return ApplyLinear(*experts.shared_gate, x, pool_, shared_gate_);
+absl::Status ExpertsBlock::RunDown(const MixtureOfExperts& experts, ActivationBatch& x) {
+  down_.Resize(num_entries(), experts.down.rows);
+  job_.Clear();
+  for (const Group& group : groups_) {
+    job_.AddMatrix(MatrixOf(experts.down, group.expert));
+    for (const int64_t entry : EntriesOf(group)) {
+      job_.AddVector(gated_.result(entry), down_.row(entry));
+    }
+  }
+  if (experts.shared.has_value()) {
+    AddDown(*experts.shared, gated_, num_entries(), x.count(), job_, shared_);
+  }
+  if (experts.shared_gate.has_value()) {
+    RETURN_IF_ERROR(job_.AddLinear(*experts.shared_gate, x, shared_gate_));
+  }
+  return job_.Run();
 }
 
 void ExpertsBlock::AddUp(const MixtureOfExperts& experts, Rows& out) {
-  const int num_chosen = experts.routing.num_chosen;
-  out.Resize(static_cast<int64_t>(chosen_.size()), experts.down.rows);
-  pool_.ParallelFor(out.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+  const int64_t num_tokens = num_entries() / num_chosen_;
+  out.Resize(num_tokens, experts.down.rows);
+  pool_.ParallelFor(num_tokens, /*grain=*/1, [&](const ThreadPool::Piece& piece) {
     for (int64_t i = piece.begin; i < piece.end; ++i) {
       const absl::Span<float> sum = out.row(i);
       std::fill(sum.begin(), sum.end(), 0.0f);
-      for (int rank = 0; rank < num_chosen; ++rank) {
-        AddWeighted(chosen_[i][rank].weight, down_.row(i * num_chosen + rank), sum);
+      for (int64_t entry = i * num_chosen_; entry < (i + 1) * num_chosen_; ++entry) {
+        AddWeighted(chosen_[entry].weight, down_.row(entry), sum);
       }
       if (!experts.shared.has_value()) continue;
       const float share =

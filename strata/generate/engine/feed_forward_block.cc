@@ -4,25 +4,43 @@
 
 #include "absl/status/status.h"
 #include "strata/core/status_macros.h"
-#include "strata/core/thread_pool.h"
 #include "strata/generate/engine/activation_batch.h"
-#include "strata/generate/engine/linear_product.h"
+#include "strata/generate/engine/gated_products.h"
+#include "strata/generate/engine/product_job.h"
 #include "strata/generate/engine/rows.h"
-#include "strata/generate/kernels/gated_activation.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
 
+absl::Status AddToGated(const FeedForward& feed_forward, ActivationBatch& x, int64_t first_result,
+                        GatedProducts& gated) {
+  const Linear& gate = feed_forward.gate;
+  const Linear& up = feed_forward.up;
+  ASSIGN_OR_RETURN(const auto gate_xs, x.ViewsFor(gate.weights.type, gate.name));
+  ASSIGN_OR_RETURN(const auto up_xs, x.ViewsFor(up.weights.type, up.name));
+  gated.AddPart({.activation = feed_forward.activation,
+                 .gate = MatrixOf(gate),
+                 .up = MatrixOf(up),
+                 .down_type = feed_forward.down.weights.type,
+                 .down_name = feed_forward.down.name});
+  for (int64_t i = 0; i < x.count(); ++i) gated.AddResult(first_result + i, gate_xs[i], up_xs[i]);
+  return absl::OkStatus();
+}
+
+void AddDown(const FeedForward& feed_forward, const GatedProducts& gated, int64_t first_result,
+             int64_t count, ProductJob& job, Rows& y) {
+  y.Resize(count, feed_forward.down.weights.rows);
+  job.AddMatrix(MatrixOf(feed_forward.down));
+  for (int64_t i = 0; i < count; ++i) job.AddVector(gated.result(first_result + i), y.row(i));
+}
+
 absl::Status FeedForwardBlock::Run(const FeedForward& feed_forward, ActivationBatch& x, Rows& out) {
-  RETURN_IF_ERROR(ApplyLinear(feed_forward.gate, x, pool_, gate_));
-  RETURN_IF_ERROR(ApplyLinear(feed_forward.up, x, pool_, up_));
-  pool_.ParallelFor(x.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
-    for (int64_t i = piece.begin; i < piece.end; ++i) {
-      ApplyGate(feed_forward.activation, gate_.row(i), up_.row(i), gate_.row(i));
-    }
-  });
-  inner_.Assign(gate_);
-  return ApplyLinear(feed_forward.down, inner_, pool_, out);
+  gated_.Start(x.count(), feed_forward.gate.weights.rows);
+  RETURN_IF_ERROR(AddToGated(feed_forward, x, /*first_result=*/0, gated_));
+  RETURN_IF_ERROR(gated_.Run());
+  job_.Clear();
+  AddDown(feed_forward, gated_, /*first_result=*/0, x.count(), job_, out);
+  return job_.Run();
 }
 
 }  // namespace strata

@@ -1,11 +1,15 @@
-// The feed-forward part that all tokens share: a dense layer's, or a shared expert.
+// The feed-forward part of a dense layer, which all tokens share.
 // Used by one thread, which shares the work over the pool.
 #ifndef STRATA_GENERATE_ENGINE_FEED_FORWARD_BLOCK_H_
 #define STRATA_GENERATE_ENGINE_FEED_FORWARD_BLOCK_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "strata/core/thread_pool.h"
 #include "strata/generate/engine/activation_batch.h"
+#include "strata/generate/engine/gated_products.h"
+#include "strata/generate/engine/product_job.h"
 #include "strata/generate/engine/rows.h"
 #include "strata/generate/model/model_graph.h"
 
@@ -13,15 +17,21 @@ namespace strata {
 
 class FeedForwardBlock {
  public:
-  explicit FeedForwardBlock(ThreadPool& pool) : pool_(pool), inner_(pool) {}
+  explicit FeedForwardBlock(ThreadPool& pool) : gated_(pool), job_(pool) {}
 
   absl::Status Run(const FeedForward& feed_forward, ActivationBatch& x, Rows& out);
 
  private:
-  ThreadPool& pool_;
-  Rows gate_, up_;
-  ActivationBatch inner_;
+  GatedProducts gated_;
+  ProductJob job_;
 };
+
+// Makes `feed_forward` a part of `gated`, with result first_result + i from vector i of x.
+absl::Status AddToGated(const FeedForward& feed_forward, ActivationBatch& x, int64_t first_result,
+                        GatedProducts& gated);
+// And its second half, from those results, a product of `job`: y.row(i) from vector i of x.
+void AddDown(const FeedForward& feed_forward, const GatedProducts& gated, int64_t first_result,
+             int64_t count, ProductJob& job, Rows& y);
 
 }  // namespace strata
 

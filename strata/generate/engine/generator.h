@@ -45,7 +45,7 @@ class Generator {
   struct Options {
     SamplerOptions sampling;
     int64_t max_new = 0;
-    int64_t prompt_batch = 64;  // Tokens of the prompt in a step.
+    int64_t prompt_batch = 128;  // Tokens of the prompt in a step.
     bool keep_logits = false;
   };
   struct Callbacks {

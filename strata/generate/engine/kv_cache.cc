@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -37,7 +36,7 @@ void KvCache::Reserve(int64_t num_positions) {
   const size_t num_tiles = (num_positions + kTilePositions - 1) / kTilePositions;
   for (Layer& layer : layers_) {
     while (layer.tiles.size() < num_tiles) {
-      layer.tiles.push_back(std::make_unique_for_overwrite<std::byte[]>(layer.tile_bytes()));
+      layer.tiles.push_back(AllocateAligned<std::byte>(layer.tile_bytes()));
     }
   }
 }

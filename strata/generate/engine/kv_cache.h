@@ -9,11 +9,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "strata/generate/engine/kv_row.h"
+#include "strata/generate/kernels/aligned_memory.h"
 
 namespace strata {
 
@@ -55,7 +55,7 @@ class KvCache {
     KvShape shape;
     int64_t key_bytes = 0;
     int64_t value_bytes = 0;
-    std::vector<std::unique_ptr<std::byte[]>> tiles;
+    std::vector<AlignedArray<std::byte>> tiles;
 
     int64_t head_bytes() const { return kTilePositions * (key_bytes + value_bytes); }
     int64_t tile_bytes() const { return shape.num_heads * head_bytes(); }

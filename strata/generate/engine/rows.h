@@ -1,36 +1,45 @@
-// Vectors of one width, one after the other: a token's or an entry's values each.
+// Vectors of one width, one after the other: a token's or an entry's values each. Each begins on a
+// cache line, so that threads which write to different rows, or to different lines of one, do not
+// disturb each other.
 #ifndef STRATA_GENERATE_ENGINE_ROWS_H_
 #define STRATA_GENERATE_ENGINE_ROWS_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/types/span.h"
+#include "strata/generate/kernels/aligned_memory.h"
 
 namespace strata {
 
 class Rows {
  public:
+  static constexpr int64_t kValuesPerLine = kCacheLineBytes / int64_t{sizeof(float)};
+
   // Values are undefined afterwards. Memory is kept for later.
   void Resize(int64_t count, int64_t width) {
     count_ = count;
     width_ = width;
-    if (static_cast<int64_t>(values_.size()) < count * width) values_.resize(count * width);
+    stride_ = (width + kValuesPerLine - 1) / kValuesPerLine * kValuesPerLine;
+    if (capacity_ >= count * stride_) return;
+    capacity_ = count * stride_;
+    values_ = AllocateAligned<float>(capacity_);
   }
 
   int64_t count() const { return count_; }
   int64_t width() const { return width_; }
   absl::Span<float> row(int64_t i) {
-    return absl::MakeSpan(values_.data() + i * width_, static_cast<size_t>(width_));
+    return absl::MakeSpan(values_.get() + i * stride_, static_cast<size_t>(width_));
   }
   absl::Span<const float> row(int64_t i) const {
-    return absl::MakeConstSpan(values_.data() + i * width_, static_cast<size_t>(width_));
+    return absl::MakeConstSpan(values_.get() + i * stride_, static_cast<size_t>(width_));
   }
 
  private:
   int64_t count_ = 0;
   int64_t width_ = 0;
-  std::vector<float> values_;
+  int64_t stride_ = 0;
+  int64_t capacity_ = 0;  // Values.
+  AlignedArray<float> values_;
 };
 
 }  // namespace strata

@@ -12,7 +12,7 @@
 #include "strata/generate/engine/activation_batch.h"
 #include "strata/generate/engine/attention.h"
 #include "strata/generate/engine/kv_cache.h"
-#include "strata/generate/engine/linear_product.h"
+#include "strata/generate/engine/product_job.h"
 #include "strata/generate/engine/rows.h"
 #include "strata/generate/kernels/not_finite.h"
 #include "strata/generate/kernels/rms_norm.h"
@@ -33,18 +33,23 @@ SelfAttentionBlock::SelfAttentionBlock(const ModelGraph& graph, const RotaryTabl
       rotary_(rotary),
       cache_(cache),
       pool_(pool),
+      job_(pool),
       attention_of_worker_(pool.num_threads()),
       attended_batch_(pool) {}
 
 absl::Status SelfAttentionBlock::Run(const SelfAttention& attention, int kv_layer,
                                      int64_t first_position, ActivationBatch& x, Rows& out) {
-  RETURN_IF_ERROR(ApplyLinear(attention.query, x, pool_, queries_));
-  RETURN_IF_ERROR(ApplyLinear(attention.key, x, pool_, keys_));
-  RETURN_IF_ERROR(ApplyLinear(attention.value, x, pool_, values_));
+  job_.Clear();
+  RETURN_IF_ERROR(job_.AddLinear(attention.query, x, queries_));
+  RETURN_IF_ERROR(job_.AddLinear(attention.key, x, keys_));
+  RETURN_IF_ERROR(job_.AddLinear(attention.value, x, values_));
+  RETURN_IF_ERROR(job_.Run());
   RETURN_IF_ERROR(StoreKeysAndValues(attention, kv_layer, first_position));
   Attend(attention, kv_layer, first_position);
   attended_batch_.Assign(attended_);
-  return ApplyLinear(attention.output, attended_batch_, pool_, out);
+  job_.Clear();
+  RETURN_IF_ERROR(job_.AddLinear(attention.output, attended_batch_, out));
+  return job_.Run();
 }
 
 void SelfAttentionBlock::PrepareHeads(const SelfAttention& attention,

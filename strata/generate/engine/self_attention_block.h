@@ -15,6 +15,7 @@
 #include "strata/generate/engine/activation_batch.h"
 #include "strata/generate/engine/attention.h"
 #include "strata/generate/engine/kv_cache.h"
+#include "strata/generate/engine/product_job.h"
 #include "strata/generate/engine/rows.h"
 #include "strata/generate/kernels/rotary.h"
 #include "strata/generate/model/model_graph.h"
@@ -43,6 +44,7 @@ class SelfAttentionBlock {
   const RotaryTable* const rotary_;
   KvCache& cache_;
   ThreadPool& pool_;
+  ProductJob job_;
   std::vector<Attention> attention_of_worker_;
   Rows queries_, keys_, values_, attended_;
   ActivationBatch attended_batch_;

@@ -2,12 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
+#include "strata/generate/kernels/aligned_memory.h"
 #include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/run_on_isa.h"
+#include "strata/generate/kernels/vector_math.h"
 
 namespace strata {
 namespace {
@@ -63,18 +64,8 @@ bool Quantize(absl::Span<const float> x, int8_t* q, float* scales, int16_t* sums
   return is_finite;
 }
 
-bool IsFinite(absl::Span<const float> x) {
-  const float* const values = x.data();
-  const auto n = static_cast<int64_t>(x.size());
-  bool is_finite = false;
-  RunOnCurrentIsa([ =, &is_finite ]() __attribute__((always_inline)) {
-    is_finite = MaxMagnitudeBits(values, n) < f32::kInfinityBits;
-  });
-  return is_finite;
-}
-
-size_t RoundUp(size_t bytes, size_t multiple) {
-  return (bytes + multiple - 1) / multiple * multiple;
+int64_t RoundUpToLine(int64_t bytes) {
+  return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
 }
 
 }  // namespace
@@ -104,27 +95,42 @@ bool QuantizeA256(absl::Span<const float> x, int8_t* q, float* scales, int16_t* 
 }
 
 bool ActivationBuffer::Assign(ActivationForm form, absl::Span<const float> x) {
+  Start(form, x);
+  return Convert(0, view_.size);
+}
+
+void ActivationBuffer::Start(ActivationForm form, absl::Span<const float> x) {
+  x_ = x.data();
   view_ = {.form = form, .size = static_cast<int64_t>(x.size())};
   if (form == ActivationForm::kF32) {
-    view_.values = x.data();
-    return IsFinite(x);
+    view_.values = x_;
+    return;
   }
   // [q | scales | sums], the first two padded so that each begins aligned.
-  const size_t q_bytes = RoundUp(x.size(), kAlignment);
-  const size_t scale_bytes = RoundUp(x.size() / BlockSizeOf(form) * sizeof(float), kAlignment);
-  const size_t bytes = q_bytes + scale_bytes + x.size() / SumSizeOf(form) * sizeof(int16_t);
+  const int64_t q_bytes = RoundUpToLine(view_.size);
+  const int64_t scale_bytes =
+      RoundUpToLine(view_.size / BlockSizeOf(form) * int64_t{sizeof(float)});
+  const int64_t bytes =
+      q_bytes + scale_bytes + view_.size / SumSizeOf(form) * int64_t{sizeof(int16_t)};
   if (bytes > capacity_bytes_) {
-    memory_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t(kAlignment))));
+    memory_ = AllocateAligned<std::byte>(bytes);
     capacity_bytes_ = bytes;
   }
-  auto* q = reinterpret_cast<int8_t*>(memory_.get());
-  auto* scales = reinterpret_cast<float*>(memory_.get() + q_bytes);
-  auto* sums = reinterpret_cast<int16_t*>(memory_.get() + q_bytes + scale_bytes);
-  view_.q = q;
-  view_.scales = scales;
-  view_.sums = sums;
-  return form == ActivationForm::kA32 ? QuantizeA32(x, q, scales, sums)
-                                      : QuantizeA256(x, q, scales, sums);
+  view_.q = q_ = reinterpret_cast<int8_t*>(memory_.get());
+  view_.scales = scales_ = reinterpret_cast<float*>(memory_.get() + q_bytes);
+  view_.sums = sums_ = reinterpret_cast<int16_t*>(memory_.get() + q_bytes + scale_bytes);
+}
+
+bool ActivationBuffer::Convert(int64_t begin, int64_t end) {
+  CHECK(0 <= begin && begin <= end && end <= view_.size) << begin << ".." << end;
+  const absl::Span<const float> x(x_ + begin, static_cast<size_t>(end - begin));
+  if (view_.form == ActivationForm::kF32) return AreFinite(x);
+  CHECK_EQ(begin % BlockSizeOf(view_.form), 0);
+  int8_t* const q = q_ + begin;
+  float* const scales = scales_ + begin / BlockSizeOf(view_.form);
+  int16_t* const sums = sums_ + begin / SumSizeOf(view_.form);
+  return view_.form == ActivationForm::kA32 ? QuantizeA32(x, q, scales, sums)
+                                            : QuantizeA256(x, q, scales, sums);
 }
 
 }  // namespace strata

@@ -9,10 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 
 #include "absl/types/span.h"
+#include "strata/generate/kernels/aligned_memory.h"
 
 namespace strata {
 
@@ -46,18 +45,21 @@ class ActivationBuffer {
   // next call.
   [[nodiscard]] bool Assign(ActivationForm form, absl::Span<const float> x);
 
+  // Assign in parts, which threads may share: Start makes room for x, whose values may still be to
+  // come, and Convert brings [begin, end) of them into form; whole blocks, each once.
+  void Start(ActivationForm form, absl::Span<const float> x);
+  [[nodiscard]] bool Convert(int64_t begin, int64_t end);
+
   const ActivationView& view() const { return view_; }
 
  private:
-  static constexpr size_t kAlignment = 64;
-  struct Free {
-    void operator()(std::byte* memory) const {
-      ::operator delete[](memory, std::align_val_t(kAlignment));
-    }
-  };
-
-  std::unique_ptr<std::byte[], Free> memory_;
-  size_t capacity_bytes_ = 0;
+  AlignedArray<std::byte> memory_;
+  int64_t capacity_bytes_ = 0;
+  const float* x_ = nullptr;
+  // Those that the view shows, in memory_.
+  int8_t* q_ = nullptr;
+  float* scales_ = nullptr;
+  int16_t* sums_ = nullptr;
   ActivationView view_;
 };
 

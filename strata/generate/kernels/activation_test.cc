@@ -1,11 +1,13 @@
 #include "strata/generate/kernels/activation.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -115,6 +117,25 @@ TEST(ActivationTest, ReportsNanAndInfinityInAnyForm) {
       EXPECT_FALSE(buffer.Assign(form, x));
     }
     EXPECT_TRUE(buffer.Assign(form, std::vector<float>(512, 1.0f)));
+  }
+}
+
+TEST(ActivationTest, ConvertsInPartsAsAtOnce) {
+  const std::vector<float> x = RandomValues(768, 3);
+  for (ActivationForm form : kQuantizedForms) {
+    ActivationBuffer whole, parts;
+    ASSERT_TRUE(whole.Assign(form, x));
+    parts.Start(form, x);
+    ASSERT_TRUE(parts.Convert(512, 768));
+    ASSERT_TRUE(parts.Convert(0, 512));
+    const auto bytes = [&x](const void* data, size_t size_of_one, int values_of_one) {
+      return std::string(static_cast<const char*>(data), x.size() / values_of_one * size_of_one);
+    };
+    EXPECT_EQ(bytes(whole.view().q, 1, 1), bytes(parts.view().q, 1, 1));
+    EXPECT_EQ(bytes(whole.view().scales, sizeof(float), BlockSizeOf(form)),
+              bytes(parts.view().scales, sizeof(float), BlockSizeOf(form)));
+    EXPECT_EQ(bytes(whole.view().sums, sizeof(int16_t), SumSizeOf(form)),
+              bytes(parts.view().sums, sizeof(int16_t), SumSizeOf(form)));
   }
 }
 

@@ -11,8 +11,8 @@
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/activation.h"
 #include "strata/generate/kernels/isa.h"
-#include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/row_dot.h"
+#include "strata/generate/kernels/vector_math.h"
 #include "strata/generate/kernels/weight_matrix.h"
 #if defined(__x86_64__)
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
@@ -28,12 +28,6 @@ void MatMulScalar(const WeightMatrix& weights, RowRange rows, absl::Span<const A
     RowDots(weights.type, weights.row(r), xs, absl::MakeSpan(results));
     for (size_t v = 0; v < ys.size(); ++v) ys[v][r] = results[v];
   }
-}
-
-bool AreFinite(absl::Span<const float> values) {
-  uint32_t max = 0;
-  for (float value : values) max = std::max(max, f32::MagnitudeBits(value));
-  return max < f32::kInfinityBits;
 }
 
 }  // namespace

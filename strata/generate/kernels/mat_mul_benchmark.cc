@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
@@ -32,6 +31,7 @@
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/text_table.h"
 #include "strata/core/cli/tool_main.h"
+#include "strata/core/cpu_name.h"
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
 #include "strata/core/thread_pool.h"
@@ -65,14 +65,6 @@ constexpr int kDistinctRows = 61;
 constexpr int64_t kManyVectorsRows = 512;
 // Scalar kernels are tens of times slower: they get a part of the rows.
 constexpr int64_t kScalarShare = 16;
-
-std::string CpuName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
 
 struct Rates {
   std::vector<double> values;

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/generate/kernels/numerics.h"
+#include "strata/generate/kernels/run_on_isa.h"
 
 namespace strata {
 namespace {
@@ -35,6 +36,23 @@ double Frequency(const RotaryOptions& options, int pair) {
   if (!options.frequency_factors.empty()) frequency /= options.frequency_factors[pair];
   const double share = ScaledShare(options, pair);
   return frequency * (options.frequency_scale * share + (1.0 - share));
+}
+
+// The members of pair i are first[kStep * i] and second[kStep * i]; none is in two pairs.
+template <int kStep>
+void RotatePairs(absl::Span<const float> cosines, absl::Span<const float> sines,
+                 float* __restrict first, float* __restrict second) {
+  const size_t num_pairs = cosines.size();
+  const float* const cosine = cosines.data();
+  const float* const sine = sines.data();
+  RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+    for (size_t i = 0; i < num_pairs; ++i) {
+      const float a = first[kStep * i];
+      const float b = second[kStep * i];
+      first[kStep * i] = f32::Sub(f32::Mul(a, cosine[i]), f32::Mul(b, sine[i]));
+      second[kStep * i] = f32::Add(f32::Mul(a, sine[i]), f32::Mul(b, cosine[i]));
+    }
+  });
 }
 
 }  // namespace
@@ -83,13 +101,10 @@ void Rotate(RotaryPairing pairing, absl::Span<const float> cosines, absl::Span<c
             float* head) {
   const size_t num_pairs = cosines.size();
   CHECK_EQ(sines.size(), num_pairs);
-  for (size_t i = 0; i < num_pairs; ++i) {
-    float& first = pairing == RotaryPairing::kNorm ? head[2 * i] : head[i];
-    float& second = pairing == RotaryPairing::kNorm ? head[2 * i + 1] : head[i + num_pairs];
-    const float a = first;
-    const float b = second;
-    first = f32::Sub(f32::Mul(a, cosines[i]), f32::Mul(b, sines[i]));
-    second = f32::Add(f32::Mul(a, sines[i]), f32::Mul(b, cosines[i]));
+  if (pairing == RotaryPairing::kNorm) {
+    RotatePairs<2>(cosines, sines, head, head + 1);
+  } else {
+    RotatePairs<1>(cosines, sines, head, head + num_pairs);
   }
 }
 

@@ -21,32 +21,28 @@ namespace {
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr float kSmallestSum = 0x1p-14f;  // The smallest normal half, 6.1035e-5.
 
-// Indices of the `count` greatest, best first.
-std::vector<int> BestOf(absl::Span<const float> scores, int count) {
-  std::vector<int> order(scores.size());
+// order[0, count) = the indices of the `count` greatest, best first.
+void RankBest(absl::Span<const float> scores, int count, std::vector<int>& order) {
+  order.resize(scores.size());
   std::iota(order.begin(), order.end(), 0);
   std::partial_sort(order.begin(), order.begin() + count, order.end(), [scores](int a, int b) {
     return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
   });
-  order.resize(count);
-  return order;
 }
 
-// What the experts are ranked by, before the selection bias.
-std::vector<float> Probabilities(Gating gating, absl::Span<const float> logits) {
-  std::vector<float> result(logits.begin(), logits.end());
+// What the experts are ranked by, before the selection bias: from logits, in their place.
+void ToProbabilities(Gating gating, absl::Span<float> values) {
   switch (gating) {
     case Gating::kSoftmax:
-      Softmax(absl::MakeSpan(result));
-      return result;
+      return Softmax(values);
     case Gating::kSigmoid:
-      for (float& value : result) value = f32::Sigmoid(value);
-      return result;
+      for (float& value : values) value = f32::Sigmoid(value);
+      return;
     case Gating::kSoftmaxOfChosen:
-      return result;
+      return;
     case Gating::kSqrtSoftplus:
-      for (float& value : result) value = f32::Sqrt(f32::Softplus(value));
-      return result;
+      for (float& value : values) value = f32::Sqrt(f32::Softplus(value));
+      return;
   }
   LOG(FATAL) << "no such gating: " << static_cast<int>(gating);
 }
@@ -97,46 +93,51 @@ Router::Router(const RouterOptions& options) : options_(options) {
         options.selection_bias.size() == static_cast<size_t>(options.num_experts));
 }
 
-std::vector<ExpertChoice> Router::Choose(absl::Span<const float> logits) const {
+void Router::Choose(absl::Span<const float> logits, RouterScratch& scratch,
+                    absl::Span<ExpertChoice> chosen) const {
   CHECK_EQ(logits.size(), static_cast<size_t>(options_.num_experts));
-  const std::vector<float> probabilities = Probabilities(options_.gating, logits);
-  std::vector<float> scores = probabilities;
+  CHECK_EQ(chosen.size(), static_cast<size_t>(options_.num_chosen));
+  scratch.probabilities.assign(logits.begin(), logits.end());
+  ToProbabilities(options_.gating, absl::MakeSpan(scratch.probabilities));
+  scratch.scores = scratch.probabilities;
   for (size_t e = 0; e < options_.selection_bias.size(); ++e) {
-    scores[e] = f32::Add(scores[e], options_.selection_bias[e]);
+    scratch.scores[e] = f32::Add(scratch.scores[e], options_.selection_bias[e]);
   }
-  KeepBestGroups(absl::MakeSpan(scores));
-  std::vector<ExpertChoice> chosen;
-  for (int expert : BestOf(scores, options_.num_chosen)) chosen.push_back({.expert = expert});
-  Weigh(logits, probabilities, chosen);
-  return chosen;
+  KeepBestGroups(absl::MakeSpan(scratch.scores));
+  RankBest(scratch.scores, options_.num_chosen, scratch.order);
+  for (size_t rank = 0; rank < chosen.size(); ++rank) chosen[rank].expert = scratch.order[rank];
+  Weigh(logits, scratch.probabilities, chosen);
 }
 
 void Router::KeepBestGroups(absl::Span<float> scores) const {
   if (options_.num_groups == 1) return;
   const size_t group_size = scores.size() / options_.num_groups;
   std::vector<float> group_scores;
+  std::vector<int> order;
   for (int g = 0; g < options_.num_groups; ++g) {
     const absl::Span<const float> group = scores.subspan(g * group_size, group_size);
-    const std::vector<int> best = BestOf(group, static_cast<int>(std::min<size_t>(2, group_size)));
-    const float second = best.size() == 2 ? group[best[1]] : 0.0f;
-    group_scores.push_back(f32::Add(group[best[0]], second));
+    const int num_best = static_cast<int>(std::min<size_t>(2, group_size));
+    RankBest(group, num_best, order);
+    const float second = num_best == 2 ? group[order[1]] : 0.0f;
+    group_scores.push_back(f32::Add(group[order[0]], second));
   }
+  RankBest(group_scores, options_.num_groups_used, order);
   std::vector<bool> kept(options_.num_groups, false);
-  for (int g : BestOf(group_scores, options_.num_groups_used)) kept[g] = true;
+  for (int rank = 0; rank < options_.num_groups_used; ++rank) kept[order[rank]] = true;
   for (size_t e = 0; e < scores.size(); ++e) {
     if (!kept[e / group_size]) scores[e] = kMinusInfinity;
   }
 }
 
 void Router::Weigh(absl::Span<const float> logits, absl::Span<const float> probabilities,
-                   std::vector<ExpertChoice>& chosen) const {
+                   absl::Span<ExpertChoice> chosen) const {
   if (options_.gating == Gating::kSoftmaxOfChosen) {
-    SoftmaxOfChosen(logits, absl::MakeSpan(chosen));
+    SoftmaxOfChosen(logits, chosen);
   } else {
     for (ExpertChoice& choice : chosen) choice.weight = probabilities[choice.expert];
   }
   if (options_.normalize) {
-    DivideWeights(std::max(SumOfWeights(chosen), kSmallestSum), absl::MakeSpan(chosen));
+    DivideWeights(std::max(SumOfWeights(chosen), kSmallestSum), chosen);
   }
   if (options_.scale != 0.0f && options_.scale != 1.0f) {
     for (ExpertChoice& choice : chosen) choice.weight = f32::Mul(choice.weight, options_.scale);

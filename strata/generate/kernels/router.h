@@ -44,22 +44,31 @@ struct ExpertChoice {
 [[nodiscard]] bool RouterLogits(const WeightMatrix& router, absl::Span<const float> x,
                                 absl::Span<float> logits);
 
+// Working memory of a thread that chooses; kept from token to token.
+struct RouterScratch {
+  std::vector<float> probabilities, scores;
+  std::vector<int> order;
+};
+
 // Thread-safe.
 class Router {
  public:
-  // The options must agree with each other: 0 < num_chosen <= experts of the groups used, and so
-  // on.
+  // The options outlive the router and must agree with each other: 0 < num_chosen <= experts of the
+  // groups used, and so on.
   explicit Router(const RouterOptions& options);
+  explicit Router(RouterOptions&&) = delete;
 
-  // The num_chosen best experts, best first. `logits` (a router's bias already added) are finite.
-  std::vector<ExpertChoice> Choose(absl::Span<const float> logits) const;
+  // The num_chosen best experts, best first, into `chosen`. `logits` (a router's bias already
+  // added) are finite.
+  void Choose(absl::Span<const float> logits, RouterScratch& scratch,
+              absl::Span<ExpertChoice> chosen) const;
 
  private:
   void KeepBestGroups(absl::Span<float> scores) const;
   void Weigh(absl::Span<const float> logits, absl::Span<const float> probabilities,
-             std::vector<ExpertChoice>& chosen) const;
+             absl::Span<ExpertChoice> chosen) const;
 
-  const RouterOptions options_;
+  const RouterOptions& options_;
 };
 
 }  // namespace strata

@@ -1,5 +1,6 @@
 // All that is computed between the products, on each instruction set, compared byte for byte with
 // the scalar one.
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -74,6 +75,9 @@ TEST_P(VectorIsaTest, SumsAndMultiplies) {
     Values weighted(n);
     SumWeightedRows(dots, rows.data(), absl::MakeSpan(weighted));
     AddWeighted(-0.3f, x, absl::MakeSpan(weighted));
+    AddProduct(0.22f, x, absl::MakeSpan(weighted));
+    Join(0.9f, 1e-3f, x, absl::MakeSpan(weighted));
+    Scale(0.1f, absl::MakeSpan(weighted));
     dots.push_back(Sum(x));
     dots.push_back(Max(x));
     dots.push_back(Dot(x, absl::MakeConstSpan(rows).first(n)));
@@ -82,6 +86,23 @@ TEST_P(VectorIsaTest, SumsAndMultiplies) {
     Append(weighted, bytes);
     return bytes;
   });
+}
+
+TEST_P(VectorIsaTest, FindsTheFirstOfTheGreatestAndWhatIsNotFinite) {
+  if (!IsSupported(GetParam())) return;
+  SetIsa(GetParam());
+  for (int size : kSizes) {
+    Values x(size, -2.0f);
+    EXPECT_EQ(ArgMax(x), 0);
+    x[size / 2] = -0.0f;
+    x[size - 1] = 0.0f;  // Equal to -0.
+    EXPECT_EQ(ArgMax(x), size / 2);
+    EXPECT_TRUE(AreFinite(x));
+    for (float bad : {INFINITY, -INFINITY, std::nanf("")}) {
+      x[size / 3] = bad;
+      EXPECT_FALSE(AreFinite(x)) << bad << " among " << size;
+    }
+  }
 }
 
 TEST_P(VectorIsaTest, NormalizesAndActivates) {

@@ -55,6 +55,22 @@ float Max(absl::Span<const float> x) {
   return f32::FromBits(static_cast<uint32_t>(max ^ (max >> 31 & 0x7fffffff)));
 }
 
+bool AreFinite(absl::Span<const float> x) {
+  const size_t n = x.size();
+  const float* const values = x.data();
+  bool are_finite = false;
+  RunOnCurrentIsa([ =, &are_finite ]() __attribute__((always_inline)) {
+    uint32_t max = 0;
+    for (size_t i = 0; i < n; ++i) max = std::max(max, f32::MagnitudeBits(values[i]));
+    are_finite = max < f32::kInfinityBits;
+  });
+  return are_finite;
+}
+
+int64_t ArgMax(absl::Span<const float> x) {
+  return std::find(x.begin(), x.end(), Max(x)) - x.begin();
+}
+
 void DotRows(absl::Span<const float> x, const float* rows, absl::Span<float> results) {
   const auto n = static_cast<int64_t>(x.size());
 #if defined(__x86_64__)
@@ -102,6 +118,34 @@ void AddWeighted(float weight, absl::Span<const float> x, absl::Span<float> y) {
   float* const to = y.data();
   RunOnCurrentIsa([=]() __attribute__((always_inline)) {
     for (size_t i = 0; i < n; ++i) to[i] = f32::Fma(weight, from[i], to[i]);
+  });
+}
+
+void AddProduct(float weight, absl::Span<const float> x, absl::Span<float> y) {
+  CHECK_EQ(x.size(), y.size());
+  const size_t n = x.size();
+  const float* const from = x.data();
+  float* const to = y.data();
+  RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+    for (size_t i = 0; i < n; ++i) to[i] = f32::Add(to[i], f32::Mul(from[i], weight));
+  });
+}
+
+void Join(float old_weight, float weight, absl::Span<const float> x, absl::Span<float> y) {
+  CHECK_EQ(x.size(), y.size());
+  const size_t n = x.size();
+  const float* const from = x.data();
+  float* const to = y.data();
+  RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+    for (size_t i = 0; i < n; ++i) to[i] = f32::Fma(to[i], old_weight, f32::Mul(from[i], weight));
+  });
+}
+
+void Scale(float factor, absl::Span<float> x) {
+  const size_t n = x.size();
+  float* const values = x.data();
+  RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+    for (size_t i = 0; i < n; ++i) values[i] = f32::Mul(factor, values[i]);
   });
 }
 

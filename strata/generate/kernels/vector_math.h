@@ -16,6 +16,12 @@ float Sum(absl::Span<const float> x);
 // The greatest value of x, which is not empty and has no NaN; +0 is greater than -0.
 float Max(absl::Span<const float> x);
 
+// False when a value is NaN or infinite.
+bool AreFinite(absl::Span<const float> x);
+
+// The first place of the greatest value of x, which is not empty and has no NaN; -0 equals +0.
+int64_t ArgMax(absl::Span<const float> x);
+
 // results[i] = x . row i of `rows`, which lie one after the other.
 void DotRows(absl::Span<const float> x, const float* rows, absl::Span<float> results);
 
@@ -24,6 +30,15 @@ void SumWeightedRows(absl::Span<const float> weights, const float* rows, absl::S
 
 // y = fma(weight, x, y)
 void AddWeighted(float weight, absl::Span<const float> x, absl::Span<float> y);
+
+// y = y + weight * x, rounded twice.
+void AddProduct(float weight, absl::Span<const float> x, absl::Span<float> y);
+
+// y = fma(y, old_weight, x * weight)
+void Join(float old_weight, float weight, absl::Span<const float> x, absl::Span<float> y);
+
+// x = factor * x
+void Scale(float factor, absl::Span<float> x);
 
 // x = f32::Exp(x - shift)
 void ExpOfDifference(float shift, absl::Span<float> x);

@@ -11,6 +11,7 @@
 #include "glog/logging.h"
 #include "strata/generate/kernels/not_finite.h"
 #include "strata/generate/kernels/numerics.h"
+#include "strata/generate/kernels/vector_math.h"
 #include "strata/generate/sampling/counter_random.h"
 #include "strata/generate/tokenizer/token_id.h"
 
@@ -23,9 +24,12 @@ bool Sampler::IsBetter(const Candidate& a, const Candidate& b) {
 absl::StatusOr<TokenId> Sampler::Sample(absl::Span<const float> logits,
                                         absl::Span<const TokenId> context) {
   CHECK(!logits.empty());
+  if (!AreFinite(logits)) return NotFiniteError("the logits");
+  if (options_.temperature <= 0.0f && options_.repetition_penalty == 1.0f) {
+    return static_cast<TokenId>(ArgMax(logits));
+  }
   candidates_.clear();
   for (size_t id = 0; id < logits.size(); ++id) {
-    if (!f32::IsFinite(logits[id])) return NotFiniteError("the logits");
     candidates_.push_back({.logit = logits[id], .id = static_cast<TokenId>(id)});
   }
   PenalizeRepetition(context);

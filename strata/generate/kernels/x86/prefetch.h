@@ -32,6 +32,34 @@ class GroupPrefetch {
   uintptr_t next_;  // An address, not a pointer: see Advance.
 };
 
+// The same for kernels that take so many neighbouring rows side by side that each is a stream of
+// its own: every row is asked for where it goes on, and at its end where the row begins that takes
+// its place in the next group.
+template <int kRows>
+class RowPrefetch {
+ public:
+  STRATA_INLINE RowPrefetch(const uint8_t* const (&rows)[kRows], int64_t row_bytes)
+      : rows_(rows), row_bytes_(row_bytes) {}
+
+  // Asks for one line of each row, where the rows are read `at` bytes behind their begin.
+  STRATA_INLINE void Advance(int64_t at) {
+    int64_t ahead = at + kAhead;
+    if (ahead >= row_bytes_) ahead += (kRows - 1) * row_bytes_;
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      // An address, not a pointer: see GroupPrefetch::Advance.
+      _mm_prefetch(reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(rows_[i]) + ahead),
+                   _MM_HINT_T0);
+    }
+  }
+
+ private:
+  static constexpr int64_t kAhead = 1024;
+
+  const uint8_t* const (&rows_)[kRows];
+  const int64_t row_bytes_;
+};
+
 }  // namespace strata::x86
 
 #endif  // STRATA_GENERATE_KERNELS_X86_PREFETCH_H_

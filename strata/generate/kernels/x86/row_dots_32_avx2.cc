@@ -10,6 +10,7 @@
 #include "strata/generate/kernels/x86/codes_32_avx2.h"
 #include "strata/generate/kernels/x86/kernels_avx2.h"
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
+#include "strata/generate/kernels/x86/prefetch.h"
 #include "strata/generate/kernels/x86/row_groups.h"
 #include "strata/generate/kernels/x86/type_list.h"
 
@@ -81,11 +82,14 @@ struct RowDots {
     __m256 sums[kVectors];
     for (int v = 0; v < kVectors; ++v) sums[v] = _mm256_setzero_ps();
     const int64_t num_blocks = group.columns / 32;
+    const int64_t block_bytes = group.row_bytes / num_blocks;
+    RowPrefetch<kRows> prefetch(group.rows, group.row_bytes);
     for (int64_t begin = 0; begin < num_blocks; begin += kBlocksPerGroup) {
       __m256 groups[kVectors];
       for (int v = 0; v < kVectors; ++v) groups[v] = _mm256_setzero_ps();
       const int64_t end = std::min(begin + kBlocksPerGroup, num_blocks);
       for (int64_t b = begin; b < end; ++b) {
+        if (b % 2 == 0) prefetch.Advance(b * block_bytes);
         __m256i integers[kVectors];
         Multiply<Type>(group.rows, b, xs, integers);
         Chain<Type>(group.rows, b, xs, integers, groups);

@@ -10,6 +10,7 @@
 #include "strata/generate/kernels/x86/codes_32_avx512.h"
 #include "strata/generate/kernels/x86/kernels_avx512.h"
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
+#include "strata/generate/kernels/x86/prefetch.h"
 #include "strata/generate/kernels/x86/row_groups.h"
 #include "strata/generate/kernels/x86/type_list.h"
 
@@ -103,12 +104,15 @@ struct RowDots {
     __m512 sums[kVectors];
     for (int v = 0; v < kVectors; ++v) sums[v] = _mm512_setzero_ps();
     const int64_t num_blocks = group.columns / 32;
+    const int64_t block_bytes = group.row_bytes / num_blocks;
+    RowPrefetch<kRows> prefetch(group.rows, group.row_bytes);
     for (int64_t begin = 0; begin < num_blocks; begin += kBlocksPerGroup) {
       __m512 groups[kVectors];
       for (int v = 0; v < kVectors; ++v) groups[v] = _mm512_setzero_ps();
       const int64_t end = std::min(begin + kBlocksPerGroup, num_blocks);
       for (int64_t b = begin; b < end; b += 2) {
         const int64_t second = std::min(b + 1, end - 1);
+        prefetch.Advance(b * block_bytes);
         BlockPair integers[kVectors];
         Multiply<Type>(group.rows, b, second, xs, integers);
         Chain<Type>(group.rows, b, xs, integers, &BlockPair::first, groups);

@@ -1,0 +1,74 @@
+// Once the first steps have run, a step allocates nothing: counted by an operator new of this
+// program.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "gtest/gtest.h"
+#include "strata/core/block_type.h"
+#include "strata/generate/engine/engine.h"
+#include "strata/generate/engine/rows.h"
+#include "strata/generate/sampling/sampler.h"
+#include "strata/generate/testing/open_model.h"
+#include "strata/generate/testing/random_model.h"
+#include "strata/generate/tokenizer/token_id.h"
+
+namespace {
+
+std::atomic<int64_t> num_allocations = 0;
+
+void* CountedAllocation(size_t bytes, size_t alignment) {
+  ++num_allocations;
+  void* const memory = std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(size_t bytes) { return CountedAllocation(bytes, alignof(std::max_align_t)); }
+void* operator new[](size_t bytes) { return CountedAllocation(bytes, alignof(std::max_align_t)); }
+void* operator new[](size_t bytes, std::align_val_t alignment) {
+  return CountedAllocation(bytes, static_cast<size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+
+namespace strata {
+namespace {
+
+// A token a step from position 0 on, and a draw after each.
+void Decode(Engine& engine, Sampler& sampler, absl::Span<const TokenId> tokens) {
+  engine.Rewind(0);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const absl::StatusOr<const Rows*> logits =
+        engine.Step(tokens.subspan(i, 1), Engine::Want::kLastLogits);
+    ASSERT_TRUE(logits.ok());
+    ASSERT_TRUE(sampler.Sample((*logits)->row(0), tokens.subspan(0, i + 1)).ok());
+  }
+}
+
+TEST(StepAllocationTest, ADecodeStepAllocatesNothing) {
+  const RandomModel random = {.type = BlockType::kQ4_K};
+  const OpenModel model(random.Write("step_allocation"));
+  Engine engine(*model.file, model.graph, {.num_threads = 2});
+  Sampler sampler{SamplerOptions()};
+  const std::vector<TokenId> warm_up = {3, 17, 42, 0, 63, 17, 17, 8};
+  const std::vector<TokenId> others = {25, 31, 5, 60, 1, 2, 9, 44};
+  Decode(engine, sampler, warm_up);
+  const int64_t before = num_allocations;
+  ASSERT_GT(before, 0);
+  Decode(engine, sampler, others);
+  EXPECT_EQ(num_allocations - before, 0);
+}
+
+}  // namespace
+}  // namespace strata
