@@ -87,8 +87,7 @@ absl::Status FillQueue::Advance(const StepGap& gap) {
   } else {
     parts_.counters.fills_failed += static_cast<int64_t>(copies_.placements().size());
     for (const Residency::Placement& each : copies_.placements()) returning_[each.expert] = false;
-    for (; next_ < queue_.size(); ++next_) returning_[queue_[next_]] = false;
-    report_.status = DeepCopy(copies_.failure());
+    if (report_.status.ok()) report_.status = DeepCopy(copies_.failure());
   }
   copies_.Clear();
   ReportProgress();

@@ -36,7 +36,7 @@ struct FillReport {
   double seconds = 0;  // While copies or checks ran.
   int64_t num_verified = 0;
   bool slot0_verified = false;
-  // Why the fill ended early; experts that were to come are served from host memory.
+  // Why the first chunk failed that did; its experts are served from host memory.
   absl::Status status;
 
   double gb_per_s() const {

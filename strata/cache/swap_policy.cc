@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -17,6 +18,7 @@ namespace {
 // Counts below it are of uses long forgotten; on the way to zero they would become numbers that
 // processors are slow with.
 constexpr float kNothing = 1e-6f;
+constexpr float kEverything = std::numeric_limits<float>::infinity();
 
 // Keeps the best `most` of all numbers pushed; `is_better` orders them, and the worst one kept is
 // at the front.
@@ -87,15 +89,26 @@ void SwapPolicy::Collect(absl::Span<const Place> places) {
   const auto hotter = [this](int a, int b) { return IsHotter(a, b); };
   const auto colder = [this](int a, int b) { return IsHotter(b, a); };
   const size_t most = options_.max_swaps;
-  int number = 0;
-  for (const int size_class : class_of_layer_) {
-    Candidates& candidates = candidates_[size_class];
-    for (const int end = number + num_experts_; number < end; ++number) {
-      if (places[number] == Place::kSlot) {
-        PushBounded(number, most, colder, candidates.victims);
-      } else if (places[number] == Place::kHost && counts_[number] > 0) {
-        PushBounded(number, most, hotter, candidates.newcomers);
-      }
+  // Many counts are equal. Newcomers are looked at from the first of a layer, victims from the
+  // last, which is how an unknown ranking breaks ties: what comes later rarely displaces anything.
+  for (size_t layer = 0; layer < class_of_layer_.size(); ++layer) {
+    const int first = static_cast<int>(layer) * num_experts_;
+    Candidates& candidates = candidates_[class_of_layer_[layer]];
+    // The count decides nearly always, and foreseeably, which the place does not.
+    const auto worst_count = [&](const std::vector<int>& heap, float otherwise) {
+      return heap.size() == most ? counts_[heap.front()] : otherwise;
+    };
+    float least = worst_count(candidates.newcomers, kNothing);
+    for (int number = first; number < first + num_experts_; ++number) {
+      if (counts_[number] < least || places[number] != Place::kHost) continue;
+      PushBounded(number, most, hotter, candidates.newcomers);
+      least = worst_count(candidates.newcomers, kNothing);
+    }
+    float greatest = worst_count(candidates.victims, kEverything);
+    for (int number = first + num_experts_ - 1; number >= first; --number) {
+      if (counts_[number] > greatest || places[number] != Place::kSlot) continue;
+      PushBounded(number, most, colder, candidates.victims);
+      greatest = worst_count(candidates.victims, kEverything);
     }
   }
   for (Candidates& candidates : candidates_) {
