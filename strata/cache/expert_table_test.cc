@@ -58,6 +58,9 @@ class ExpertTableTest : public ::testing::Test {
     device_->RunHeldCopies();
   }
   void TearDown() override {
+    if (device_ != nullptr) End();
+  }
+  void End() {
     device_->RunHeldCopies();
     device_->Drain(stream_);
     table_.reset();

@@ -127,11 +127,14 @@ void ExpertTier::BeginStep() {
   if (round_ == nullptr) return;
   const Clock::time_point start = Clock::now();
   const StepGap gap = GapBefore(step_, ExpertTable::Wait::kNever);
+  const bool round_ends = step_ > 0 && step_ % options_.policy.adapt_every == 0;
+  // Swaps that show now are judged by the uses of the rounds to come.
+  if (round_ends) ledger_.EndRound();
   LogOnce(round_->Advance(gap));
   LogOnce(fill_->Advance(gap));
   lender_->Advance();
   const bool lends = lender_->HasMemory();
-  if (step_ > 0 && step_ % options_.policy.adapt_every == 0) EndRound(lends, gap);
+  if (round_ends) EndRound(lends, gap);
   if (!lends && round_->idle()) fill_->StartNext(options_.fill_chunk, gap);
   counters_.swap_round_ns += NanosecondsSince(start);
 }
@@ -148,7 +151,6 @@ void ExpertTier::EndRound(bool lends, const StepGap& gap) {
     }
   }
   policy_.EndRound();
-  ledger_.EndRound();
 }
 
 void ExpertTier::DecideSwaps(const StepGap& gap) {

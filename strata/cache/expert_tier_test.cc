@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "strata/cache/stage_pool.h"
 #include "strata/cache/tier_machine.h"
+#include "strata/cache/tier_observer.h"
 #include "strata/core/host_device.h"
 
 namespace strata {
@@ -18,7 +18,6 @@ namespace {
 
 using Call = HostDeviceFaults::Call;
 using Host = TierMachine::Host;
-using ::testing::HasSubstr;
 
 // Hits plus misses are what was routed, nothing was read wrong, and no step waited.
 void ExpectSound(TierMachine& machine) {
@@ -178,6 +177,125 @@ TEST(ExpertTierTest, AFailedCopyLeavesTheEntryAtItsAliasAndTheSlotUsable) {
   ExpectSound(machine);
   EXPECT_GT(machine.tier->counters().swaps_visible, 0);
   EXPECT_EQ(machine.tier->slots().NumIn(SlotState::kResident), 8);
+}
+
+// Writes down which experts are served from slots at each step, as a trace would.
+class Replay : public TierObserver {
+ public:
+  void OnRates(int64_t, const SwapRates& rates) override { rates_.push_back(rates); }
+  void OnSwapDecided(int64_t, const SwapPolicy::Swap&) override { ++num_decided_; }
+  void OnSwapVisible(int64_t step, int newcomer, int slot) override {
+    OnCameBack(step, newcomer, slot);
+  }
+  void OnLeft(int64_t step, int expert, int) override { changes_.push_back({step, expert, false}); }
+  void OnCameBack(int64_t step, int expert, int) override {
+    changes_.push_back({step, expert, true});
+  }
+
+  // Hits of the experts that were used in each step, from the changes alone.
+  int64_t HitsOf(const std::vector<std::vector<int>>& used_by_step) const {
+    std::vector<int> resident;
+    size_t next = 0;
+    int64_t hits = 0;
+    for (size_t step = 0; step < used_by_step.size(); ++step) {
+      for (; next < changes_.size() && changes_[next].step <= static_cast<int64_t>(step); ++next) {
+        const auto place = std::find(resident.begin(), resident.end(), changes_[next].expert);
+        EXPECT_EQ(place == resident.end(), changes_[next].came);
+        if (changes_[next].came) {
+          resident.push_back(changes_[next].expert);
+        } else if (place != resident.end()) {
+          resident.erase(place);
+        }
+      }
+      for (const int expert : used_by_step[step]) {
+        hits += std::count(resident.begin(), resident.end(), expert);
+      }
+    }
+    return hits;
+  }
+  const std::vector<SwapRates>& rates() const { return rates_; }
+  int64_t num_decided() const { return num_decided_; }
+
+ private:
+  struct Change {
+    int64_t step;
+    int expert;
+    bool came;
+  };
+  std::vector<Change> changes_;
+  std::vector<SwapRates> rates_;
+  int64_t num_decided_ = 0;
+};
+
+TEST(ExpertTierTest, TellsItsObserverEnoughToReplayEveryHit) {
+  Replay replay;
+  TierMachine::Options options;
+  options.tier.observer = &replay;
+  TierMachine machine(options);
+  machine.tier->StartFill({});
+  std::vector<std::vector<int>> used;
+  for (int i = 0; i < 300; ++i) {
+    const std::vector<int> indices = {i / 40 % 16, (i / 40 + 7) % 16};
+    machine.StepWith(indices);
+    used.push_back({indices[0], indices[1], 16 + indices[0], 16 + indices[1]});
+    if (i == 100) machine.tier->LendSlots(5).value();
+    if (i == 110) machine.tier->FirstTokenOut();
+    if (i == 150) machine.tier->SetRates({.copy_bytes_per_ns = 1, .miss_fixed_ns = 99});
+  }
+  ExpectSound(machine);
+  const TierCounters counters = machine.tier->counters();
+  EXPECT_GT(counters.swaps_visible, 0);
+  EXPECT_EQ(replay.HitsOf(used), counters.hits);
+  EXPECT_EQ(replay.num_decided(), counters.swaps_decided);
+  EXPECT_EQ(replay.rates().size(), 2u);
+}
+
+TEST(ExpertTierTest, ServesModelsOf512ExpertsAndTopKsBeyondTheSlotsOfALayer) {
+  TierMachine::Options options = {
+      .experts = {.num_layers = 3, .num_experts = 512, .slice_bytes = {64, 64, 64}},
+      .num_used = 10,
+      .budget = SlotBudget::Slots(6),
+      .patch_bytes = 4096};
+  options.tier.policy.max_swaps = 32;
+  TierMachine machine(options);
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  for (int i = 0; i < 60; ++i) machine.StepWith({3, 40, 77, 114, 151, 188, 225, 262, 299, 511});
+  machine.Settle();
+  ExpectSound(machine);
+  const TierCounters counters = machine.tier->counters();
+  EXPECT_EQ(counters.routed, 60 * 30);
+  EXPECT_EQ(counters.swaps_visible, 6) << "all are used alike: no more than the slots are swapped";
+  EXPECT_GT(counters.hits, 0);
+}
+
+TEST(ExpertTierTest, MeasuresWhatSwapsSaveOverTheHorizonTheyWereDecidedFor) {
+  TierMachine::Options options;
+  options.tier.policy = {.adapt_every = 1, .max_swaps = 4, .decay = 0.9, .margin = 0};
+  TierMachine machine(options);
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  // Used every round: the prediction, made from few rounds, is less than what comes.
+  for (int i = 0; i < 100; ++i) machine.StepWith({9});
+  machine.FinishSteps();
+  const TierCounters counters = machine.tier->counters();
+  EXPECT_EQ(counters.swaps_visible, 2);
+  EXPECT_EQ(counters.settled_predicted_ns, counters.predicted_saving_ns);
+  // Ten uses of each over the horizon of ten rounds, one copy.
+  const double bytes = machine.geometry.BlobBytes(0) + machine.geometry.BlobBytes(16);
+  EXPECT_DOUBLE_EQ(counters.realized_saving_ns, 9 * bytes);
+}
+
+TEST(ExpertTierTest, SaysThatPatchBuffersAreTooFewForTheSwapsOfARound) {
+  TierMachine machine({});
+  const auto few =
+      std::move(StagePool::Create({.stage_bytes = 32, .num_stages = 4}, machine.memory)).value();
+  ExpertTier::Options options = {
+      .policy = {.max_swaps = 3}, .table_stream = &machine.stream, .table_patches = few.get()};
+  const absl::Status refused =
+      ExpertTier::Create(
+          options, machine.geometry, machine.plan,
+          {.device = machine.device, .source = *machine.source, .stages = machine.stages.get()})
+          .status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
 }
 
 TEST(ExpertTierTest, TurnsAdaptationOffWithNoSwaps) {

@@ -3,7 +3,7 @@
 // its own time, and compares it with the file; slots are compared as well, a sample of them each
 // round and all in the end.
 //
-// STRATA_TEST_STEPS sets the number of swaps; 1,000,000 take about a minute.
+// STRATA_TEST_STEPS sets the number of swaps; 1,000,000 take half a minute.
 #include <algorithm>
 #include <array>
 #include <cstdint>

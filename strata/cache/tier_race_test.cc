@@ -154,7 +154,9 @@ TEST_F(TierRaceTest, APatchBufferReusedEarlyIsCaught) {
   int num_reused = 0;
   for (int64_t at = 0; at < patches_->memory().size(); at += patches_->stage_bytes()) {
     std::byte* const buffer = patches_->memory().data() + at;
-    if (std::memcmp(buffer, &table_->entry(kVictim), sizeof(other)) != 0) continue;
+    ExpertEntry first;
+    std::memcpy(&first, buffer, sizeof(first));
+    if (!(first == table_->entry(kVictim))) continue;
     std::memcpy(buffer, &other, sizeof(other));
     ++num_reused;
   }
