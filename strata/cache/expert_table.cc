@@ -55,6 +55,9 @@ absl::StatusOr<std::unique_ptr<ExpertTable>> ExpertTable::CreateWithImage(
 }
 
 ExpertTable::~ExpertTable() {
+  if (device_ == nullptr) return;
+  // The image is written until then.
+  device_->Drain(last_patch_);
   if (!in_limbo_.empty()) device_->Drain(*stream_);
 }
 
@@ -185,12 +188,13 @@ absl::Status ExpertTable::QueuePatch(absl::Span<const Change> changes,
 
 absl::Status ExpertTable::Release() {
   if (in_limbo_.empty()) return absl::OkStatus();
-  const absl::StatusOr<DeviceEvent> event = device_->Record(*stream_);
+  absl::StatusOr<DeviceEvent> event = device_->Record(*stream_);
   if (!event.ok()) {
     device_->ClearError();
     return event.status();
   }
   for (StagePool::Stage& stage : in_limbo_) stage.ReleaseAfter(*event);
+  last_patch_ = *std::move(event);
   in_limbo_.clear();
   return absl::OkStatus();
 }

@@ -22,8 +22,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "strata/cache/stage_pool.h"
 #include "strata/core/device.h"
+#include "strata/core/device_event.h"
 
 namespace strata {
 
@@ -106,6 +108,7 @@ class ExpertTable {
   std::vector<StagePool::Stage> leases_;    // Of the patch that is being made.
   std::vector<StagePool::Stage> in_limbo_;  // Perhaps read by copies that no event stands for yet.
   std::vector<HostToDeviceCopy> copies_;
+  DeviceEvent last_patch_;
 };
 
 }  // namespace strata

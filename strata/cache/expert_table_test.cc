@@ -154,15 +154,25 @@ TEST_F(ExpertTableTest, KeepsABufferWhoseCopyHasNoEventUntilOneStandsForIt) {
 }
 
 TEST_F(ExpertTableTest, WritesTheWholeImageAnewAfterTheStreamHasFailed) {
-  Make(HostDevice::kFree);
-  device_->faults().FailNth(Call::kRunCopy, 1);
+  Make(HostDevice::kHeld);
   ASSERT_TRUE(Change({1, 5}, 100).ok());
+  device_->faults().FailNth(Call::kRunCopy, 1);
+  device_->RunHeldCopies();
   device_->Drain(stream_);
   device_->ClearError();
   EXPECT_GT(NumUnlikeHost(), 0);
   ASSERT_TRUE(table_->WriteImage().ok());
-  device_->Drain(stream_);
+  device_->RunHeldCopies();
   EXPECT_EQ(NumUnlikeHost(), 0);
+}
+
+TEST_F(ExpertTableTest, ItsEndWaitsForThePatchesThatAreStillOnTheirWay) {
+  Make(HostDevice::kHeld);
+  ASSERT_TRUE(Change({1, 5}, 100).ok());
+  std::thread runner([&] { device_->RunHeldCopies(); });
+  table_.reset();
+  EXPECT_EQ(patches_->num_free(), patches_->num_stages());
+  runner.join();
 }
 
 TEST_F(ExpertTableTest, WorksFromPageableBuffersToo) {

@@ -67,7 +67,7 @@ TEST(ExpertTierTest, ComputesFromHostMemoryUntilTheFillInTheBackgroundHasBrought
   ExpectSound(machine);
 }
 
-TEST(ExpertTierTest, VerifiesTheFirstASampleOrAllAndFindsASlotThatDiffers) {
+TEST(ExpertTierTest, VerifiesTheFirstASampleOrAll) {
   for (const auto& [verify, num_verified] :
        std::vector<std::pair<SlotVerify, int>>{{SlotVerify::kNone, 0},
                                                {SlotVerify::kFirst, 1},
@@ -79,6 +79,19 @@ TEST(ExpertTierTest, VerifiesTheFirstASampleOrAllAndFindsASlotThatDiffers) {
     EXPECT_EQ(report->num_verified, num_verified);
     EXPECT_EQ(report->slot0_verified, verify != SlotVerify::kNone);
   }
+}
+
+TEST(ExpertTierTest, DoesNotUseSlotsThatCouldNotBeVerified) {
+  TierMachine machine({.image = false});
+  // Four submissions fill the slots, the fifth copy reads one back.
+  machine.device.faults().FailNth(Call::kCopy, 5);
+  EXPECT_FALSE(machine.tier->Fill({.verify = SlotVerify::kAll}).ok());
+  machine.device.faults().Heal();
+  EXPECT_EQ(machine.tier->slots().NumIn(SlotState::kEmpty), 8);
+  EXPECT_EQ(machine.tier->counters().fills_failed, 8);
+  machine.StepWith({0});
+  ExpectSound(machine);
+  EXPECT_EQ(machine.tier->counters().hits, 0);
 }
 
 TEST(ExpertTierTest, SwapsWhatIsUsedForWhatIsNotWithoutAnyStepReadingWrongBytes) {

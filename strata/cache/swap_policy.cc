@@ -18,6 +18,7 @@ namespace {
 // Counts below it are of uses long forgotten; on the way to zero they would become numbers that
 // processors are slow with.
 constexpr float kNothing = 1e-6f;
+constexpr int64_t kMaxHorizon = 1000;
 constexpr float kEverything = std::numeric_limits<float>::infinity();
 
 // Keeps the best `most` of all numbers pushed; `is_better` orders them, and the worst one kept is
@@ -39,7 +40,7 @@ void PushBounded(int number, size_t most, const IsBetter& is_better, std::vector
 SwapPolicy::SwapPolicy(const ExpertGeometry& geometry, const Options& options,
                        absl::Span<const int> hottest_first)
     : options_(options),
-      horizon_rounds_(std::max<int64_t>(1, std::llround(1 / (1 - options.decay)))),
+      horizon_rounds_(std::clamp<int64_t>(std::llround(1 / (1 - options.decay)), 1, kMaxHorizon)),
       num_experts_(geometry.num_experts()),
       class_bytes_(SizeClassesOf(geometry)),
       rank_(geometry.size()),

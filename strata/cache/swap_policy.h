@@ -79,7 +79,7 @@ class SwapPolicy {
   void EndRound();
 
   const Options& options() const { return options_; }
-  // Whole rounds, at least 1.
+  // Whole rounds, from 1 to 1,000.
   int64_t horizon_rounds() const { return horizon_rounds_; }
   float count(int number) const { return counts_[number]; }
   // Hotter by count, then by ranking.
