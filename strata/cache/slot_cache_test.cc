@@ -58,6 +58,10 @@ TEST_F(SlotCacheTest, FindsTheFirstEmptySlotOfASizeClass) {
   const auto slots = Make(6);
   EXPECT_EQ(slots->FindEmpty(0), 0);
   EXPECT_EQ(slots->FindEmpty(1), 1);
+  slots->StartCopy(0, 0);
+  EXPECT_EQ(slots->FindEmpty(0), 2);
+  slots->EndCopy(0, false);
+  EXPECT_EQ(slots->FindEmpty(0), 0) << "an earlier slot is empty again";
   for (const int slot : {0, 2, 4}) slots->StartCopy(slot, slot / 2);
   EXPECT_EQ(slots->FindEmpty(0), SlotCache::kNone);
   EXPECT_EQ(slots->FindEmpty(1), 1);
