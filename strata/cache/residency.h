@@ -9,6 +9,7 @@
 #ifndef STRATA_CACHE_RESIDENCY_H_
 #define STRATA_CACHE_RESIDENCY_H_
 
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"

@@ -6,12 +6,14 @@
 #ifndef STRATA_CACHE_SLOT_COPIES_H_
 #define STRATA_CACHE_SLOT_COPIES_H_
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "strata/cache/cache_filler.h"
 #include "strata/cache/expert_mover.h"
 #include "strata/cache/expert_table.h"
 #include "strata/cache/fill_item.h"
