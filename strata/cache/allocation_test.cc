@@ -13,9 +13,11 @@
 #include "gtest/gtest.h"
 #include "strata/cache/blob_reader.h"
 #include "strata/cache/cache_filler.h"
+#include "strata/cache/expert_geometry.h"
 #include "strata/cache/registered_experts.h"
 #include "strata/cache/stage_pool.h"
 #include "strata/cache/test_experts.h"
+#include "strata/cache/tier_machine.h"
 #include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/pin_budget.h"
@@ -23,9 +25,11 @@
 namespace {
 
 std::atomic<int64_t> num_allocations = 0;
+thread_local int64_t num_allocations_here = 0;  // Of this thread.
 
 void* CountedAllocation(size_t bytes) {
   ++num_allocations;
+  ++num_allocations_here;
   void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) std::abort();
   return memory;
@@ -110,6 +114,37 @@ TEST_F(AllocationTest, AFillAllocatesNothing) {
   EXPECT_EQ(num_allocations, allocations_before);
   EXPECT_EQ(NumPins(), pins_before);
   EXPECT_EQ(experts.NumWrong(slots.data()), 0);
+}
+
+// Swaps, their patches and their arena places, too; what the thread that decodes does is counted.
+TEST_F(AllocationTest, AStepOfTheTierAllocatesNothingOnTheThreadThatDecodes) {
+  TierMachine::Options options = {.host = TierMachine::Host::kArena};
+  options.tier.policy.max_swaps = 8;
+  TierMachine machine(options);
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  std::vector<DeviceEvent> events;
+  for (int i = 0; i < 1000; ++i) events.push_back(*machine.device.Record(machine.stream));
+  events.clear();
+  const std::vector<int> routed[] = {{1, 9}, {2, 10}, {3, 11}, {4, 12}};
+  int64_t num_steps = 0;
+  const auto run_steps = [&](int64_t num_swaps) {
+    const int64_t swaps_before = machine.tier->counters().swaps_visible;
+    while (machine.tier->counters().swaps_visible < swaps_before + num_swaps) {
+      machine.tier->BeginStep();
+      for (const ExpertGeometry::Layer& layer : machine.geometry.layers()) {
+        machine.tier->CountRouting(layer.block, routed[num_steps / 16 % 4], true);
+      }
+      machine.tier->EndStep(*machine.device.Record(machine.stream));
+      machine.device.Drain(machine.stream);
+      ++num_steps;
+    }
+  };
+  run_steps(500);
+  const int64_t allocations_before = num_allocations_here;
+  run_steps(2000);
+  EXPECT_EQ(num_allocations_here, allocations_before);
+  EXPECT_EQ(machine.tier->counters().waits_for_swaps, 0);
+  EXPECT_EQ(machine.NumWrongSlots(), 0);
 }
 
 }  // namespace

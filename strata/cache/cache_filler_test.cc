@@ -21,6 +21,7 @@
 #include "strata/cache/registered_experts.h"
 #include "strata/cache/slot_checker.h"
 #include "strata/cache/test_experts.h"
+#include "strata/core/checksum.h"
 #include "strata/core/error.h"
 #include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
@@ -332,6 +333,21 @@ TEST(SlotCheckerTest, FindsOneWrongByteInAnySlotAndNamesIt) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("at byte 77 of "));
   machine.items_.erase(machine.items_.begin() + 11);
   EXPECT_TRUE(machine.Check().ok());
+}
+
+TEST(SlotCheckerTest, ComparesSlotsWithTheChecksumsOfWhatWasCopied) {
+  const TestExperts experts;
+  Machine machine(experts, {.num_registered = 5});
+  std::vector<Checksum> checksums(machine.items_.size());
+  ASSERT_TRUE(
+      machine.filler_->Fill({.items = machine.items_, .checksums = absl::MakeSpan(checksums)})
+          .ok());
+  SlotChecker checker(machine.device_, *machine.source_, *machine.stages_, 2);
+  EXPECT_TRUE(checker.Check(machine.items_, checksums).ok());
+  machine.items_[7].destination[100] ^= std::byte{1};
+  const absl::Status status = checker.Check(machine.items_, checksums);
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("layer 0, expert 7"));
 }
 
 TEST(SlotCheckerTest, TellsOfAReadBackThatFails) {

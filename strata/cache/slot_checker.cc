@@ -11,9 +11,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "glog/logging.h"
 #include "strata/cache/expert_files.h"
 #include "strata/cache/expert_source.h"
 #include "strata/cache/stage_pool.h"
+#include "strata/core/checksum.h"
 #include "strata/core/device.h"
 #include "strata/core/status_macros.h"
 #include "strata/core/worker_group.h"
@@ -24,7 +26,11 @@ SlotChecker::SlotChecker(Device& device, const ExpertSource& source, StagePool& 
                          int num_readers)
     : device_(device), source_(source), stages_(stages), num_readers_(num_readers) {}
 
-absl::Status SlotChecker::Check(absl::Span<const FillItem> slots) {
+absl::Status SlotChecker::Check(absl::Span<const FillItem> slots) { return Check(slots, {}); }
+
+absl::Status SlotChecker::Check(absl::Span<const FillItem> slots,
+                                absl::Span<const Checksum> checksums) {
+  CHECK(checksums.empty() || checksums.size() == slots.size());
   std::vector<DeviceStream> streams(num_readers_);
   for (DeviceStream& stream : streams) {
     ASSIGN_OR_RETURN(stream, device_.CreateStream());
@@ -33,7 +39,8 @@ absl::Status SlotChecker::Check(absl::Span<const FillItem> slots) {
   std::atomic<size_t> next = 0;
   WorkerGroup readers(num_readers_, [&](int reader) {
     for (size_t i = next++; i < slots.size() && failures[reader].ok(); i = next++) {
-      failures[reader] = CheckSlot(slots[i], streams[reader]);
+      failures[reader] =
+          CheckSlot(slots[i], checksums.empty() ? nullptr : &checksums[i], streams[reader]);
     }
   });
   readers.Start();
@@ -42,8 +49,9 @@ absl::Status SlotChecker::Check(absl::Span<const FillItem> slots) {
   return source_.files().CheckUnchanged();
 }
 
-absl::Status SlotChecker::CheckSlot(const FillItem& slot, const DeviceStream& stream) {
-  source_.Prefetch({&slot.id, 1});
+absl::Status SlotChecker::CheckSlot(const FillItem& slot, const Checksum* checksum,
+                                    const DeviceStream& stream) {
+  if (checksum == nullptr) source_.Prefetch({&slot.id, 1});
   ASSIGN_OR_RETURN(StagePool::Stage stage, stages_.Acquire());
   const auto blob = stage.bytes().subspan(0, source_.files().BlobBytes(slot.id));
   absl::Status copied = device_.CopyToHost(blob, slot.destination, stream);
@@ -59,7 +67,8 @@ absl::Status SlotChecker::CheckSlot(const FillItem& slot, const DeviceStream& st
                         absl::StrCat("reading back the slot of ", ExpertFiles::Describe(slot.id),
                                      ": ", copied.message()));
   }
-  return CompareParts(slot.id, stage.data());
+  return checksum == nullptr ? CompareParts(slot.id, stage.data())
+                             : CompareChecksum(slot.id, stage.data(), *checksum);
 }
 
 absl::Status SlotChecker::CompareParts(ExpertId id, const std::byte* copy) const {
@@ -77,6 +86,21 @@ absl::Status SlotChecker::CompareParts(ExpertId id, const std::byte* copy) const
                      static_cast<int>(*wrong.first)));
   }
   return absl::OkStatus();
+}
+
+absl::Status SlotChecker::CompareChecksum(ExpertId id, const std::byte* copy,
+                                          const Checksum& expected) const {
+  ChecksumBuilder builder;
+  int64_t offset = 0;
+  for (const ExpertSlice& slice : source_.files().Slices(id)) {
+    builder.Add(absl::MakeConstSpan(copy + offset, slice.bytes));
+    offset = ExpertFiles::NextPart(offset + slice.bytes);
+  }
+  const Checksum found = builder.Finish();
+  if (found == expected) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("the slot of ", source_.files().DescribeSlices(id),
+                                          " has the checksum ", found.ToHex(), " instead of ",
+                                          expected.ToHex(), ", that of the bytes copied"));
 }
 
 }  // namespace strata

@@ -1,5 +1,6 @@
-// Reads slots back from the device and compares every byte with the expert's source: any slots, or
-// all of them. That slot 0 is right says nothing of slot 1.
+// Reads slots back from the device and compares every byte with the expert's source, or with the
+// checksum of what was copied: any slots, or all of them. That slot 0 is right says nothing of
+// slot 1.
 //
 // Used by one thread. Collaborators outlive it; a stage holds the largest blob.
 #ifndef STRATA_CACHE_SLOT_CHECKER_H_
@@ -12,6 +13,7 @@
 #include "strata/cache/expert_source.h"
 #include "strata/cache/fill_item.h"
 #include "strata/cache/stage_pool.h"
+#include "strata/core/checksum.h"
 #include "strata/core/device.h"
 
 namespace strata {
@@ -22,10 +24,15 @@ class SlotChecker {
 
   // kDataLoss when a slot differs: expert, role, shard and the first wrong byte are named.
   absl::Status Check(absl::Span<const FillItem> slots);
+  // Compares with checksums of the slots' parts, one after the other, in place of the source.
+  absl::Status Check(absl::Span<const FillItem> slots, absl::Span<const Checksum> checksums);
 
  private:
-  absl::Status CheckSlot(const FillItem& slot, const DeviceStream& stream);
+  // `checksum` may be null.
+  absl::Status CheckSlot(const FillItem& slot, const Checksum* checksum,
+                         const DeviceStream& stream);
   absl::Status CompareParts(ExpertId id, const std::byte* copy) const;
+  absl::Status CompareChecksum(ExpertId id, const std::byte* copy, const Checksum& expected) const;
 
   Device& device_;
   const ExpertSource& source_;

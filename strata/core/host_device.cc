@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -80,6 +81,10 @@ void HostDevice::RunHeldCopies() {
 void HostDevice::RunHeldCopies(const DeviceStream& stream) {
   StreamOf(stream).ReleaseHeldCopies();
   StreamOf(stream).FinishHeldCopies();
+}
+
+void HostDevice::Launch(const DeviceStream& stream, std::function<void()> kernel) {
+  StreamOf(stream).Call(std::move(kernel));
 }
 
 int HostDevice::max_queued_copies() const {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -51,6 +52,10 @@ class HostDevice : public Device {
   // ended. Copies issued later are held again.
   void RunHeldCopies() ABSL_LOCKS_EXCLUDED(mutex_);
   void RunHeldCopies(const DeviceStream& stream);
+
+  // Queues a function in the place of a kernel: the stream's thread calls it in its turn, at its
+  // own time, even after a copy of the stream has failed.
+  void Launch(const DeviceStream& stream, std::function<void()> kernel);
 
   HostDeviceFaults& faults() { return faults_; }
   int64_t pinned_bytes() const { return pins_.pinned_bytes(); }

@@ -178,6 +178,32 @@ TEST_F(HostDeviceTest, ACopyThatFailsWhileItRunsFailsTheEventsBehindItUntilTheSt
   EXPECT_TRUE(device_->Wait(*device_->Record(stream_)).ok());
 }
 
+TEST_F(HostDeviceTest, LaunchesAKernelInItsTurnAndEndsItsEventAfterIt) {
+  Make({.copies = HostDevice::kHeld});
+  std::memset(host_.data(), 5, kBytes);
+  ASSERT_TRUE(CopyAll().ok());
+  std::byte seen = {};
+  device_->Launch(stream_, [&] { seen = LastByte(); });
+  const DeviceEvent event = *device_->Record(stream_);
+  EXPECT_FALSE(*device_->HasEnded(event));
+  device_->RunHeldCopies();
+  ASSERT_TRUE(device_->Wait(event).ok());
+  EXPECT_EQ(seen, std::byte{5});
+}
+
+TEST_F(HostDeviceTest, DoesNotRunAKernelBehindACopyThatFailed) {
+  Make({});
+  device_->faults().FailNth(Call::kRunCopy, 1);
+  ASSERT_TRUE(CopyAll().ok());
+  bool ran = false;
+  device_->Launch(stream_, [&] { ran = true; });
+  device_->Drain(stream_);
+  EXPECT_FALSE(ran);
+  device_->Launch(stream_, [&] { ran = true; });
+  device_->Drain(stream_);
+  EXPECT_TRUE(ran);
+}
+
 TEST_F(HostDeviceTest, RefusesMoreMemoryThanItHas) {
   Make({.memory_bytes = 3 * kBytes});
   EXPECT_EQ(device_->GetMemoryInfo()->free_bytes, 2 * kBytes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -93,6 +94,11 @@ void HostStream::WaitFor(const DeviceEvent& event) {
   Push({.kind = Work::Kind::kWait, .event = event});
 }
 
+void HostStream::Call(std::function<void()> function) {
+  MutexLock lock(&mutex_);
+  Push({.kind = Work::Kind::kCall, .function = std::move(function)});
+}
+
 void HostStream::ReleaseHeldCopies() {
   MutexLock lock(&mutex_);
   run_until_ = num_queued_;
@@ -114,6 +120,11 @@ void HostStream::Drain() {
   MutexLock lock(&mutex_);
   while (num_done_ < num_queued_) changed_.Wait(&mutex_);
   failure_ = absl::OkStatus();
+}
+
+bool HostStream::failed() const {
+  MutexLock lock(&mutex_);
+  return !failure_.ok();
 }
 
 int HostStream::max_queued_copies() const {
@@ -159,8 +170,8 @@ void HostStream::RunUntilClosed() {
     if (work.kind == Work::Kind::kRecord) {
       static_cast<HostEvent*>(work.event.handle())->End(DeepCopy(outcome));
     }
-    // Whoever sees the queue empty must not find the event still held.
-    work.event = DeviceEvent();
+    // Whoever sees the queue empty must not find the event still held, nor what a function holds.
+    work = {.kind = work.kind};
     MutexLock lock(&mutex_);
     ++num_done_;
     if (work.kind == Work::Kind::kCopy) --queued_copies_;
@@ -177,6 +188,10 @@ absl::Status HostStream::Run(Work& work) {
     case Work::Kind::kWait:
       // Failed work elsewhere fails this stream too.
       return static_cast<HostEvent*>(work.event.handle())->Wait();
+    case Work::Kind::kCall:
+      Dawdle();
+      if (!failed()) work.function();
+      return absl::OkStatus();
     case Work::Kind::kRecord:
       break;
   }

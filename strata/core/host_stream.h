@@ -59,6 +59,9 @@ class HostStream {
   void CopyOwned(std::byte* destination, std::vector<std::byte> source) ABSL_LOCKS_EXCLUDED(mutex_);
   void Record(const DeviceEvent& event) ABSL_LOCKS_EXCLUDED(mutex_);
   void WaitFor(const DeviceEvent& event) ABSL_LOCKS_EXCLUDED(mutex_);
+  // In the place of a kernel: the stream's thread calls it in its turn, unless the stream has
+  // failed.
+  void Call(std::function<void()> function) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Lets the copies that are queued now run; FinishHeldCopies waits until they have.
   void ReleaseHeldCopies() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -73,14 +76,16 @@ class HostStream {
 
  private:
   struct Work {
-    enum class Kind { kCopy, kRecord, kWait } kind = Kind::kCopy;
+    enum class Kind { kCopy, kRecord, kWait, kCall } kind = Kind::kCopy;
     HostToDeviceCopy copy = {};
     std::vector<std::byte> owned_source = {};
     DeviceEvent event = {};
+    std::function<void()> function = {};
   };
 
   void Push(Work work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayRunNext() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool failed() const ABSL_LOCKS_EXCLUDED(mutex_);
   void RunUntilClosed() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Run(Work& work);
   absl::Status RunCopy(const HostToDeviceCopy& copy);

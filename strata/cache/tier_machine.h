@@ -1,0 +1,127 @@
+// A tier and all it stands on, over a HostDevice and experts of random bytes, for tests; and a
+// model that does nothing but read its experts through the table and compare them with the files.
+#ifndef STRATA_CACHE_TIER_MACHINE_H_
+#define STRATA_CACHE_TIER_MACHINE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "strata/cache/blob_reader.h"
+#include "strata/cache/expert_geometry.h"
+#include "strata/cache/expert_source.h"
+#include "strata/cache/expert_table.h"
+#include "strata/cache/expert_tier.h"
+#include "strata/cache/pinned_arena.h"
+#include "strata/cache/registered_experts.h"
+#include "strata/cache/slot_plan.h"
+#include "strata/cache/stage_pool.h"
+#include "strata/cache/test_experts.h"
+#include "strata/core/device.h"
+#include "strata/core/device_event.h"
+#include "strata/core/host_device.h"
+#include "strata/core/host_memory.h"
+#include "strata/core/pin_budget.h"
+
+namespace strata {
+
+ExpertGeometry GeometryOf(const TestExperts& experts, int num_used);
+
+// The place of a kernel: runs on the stream, at its own time, finds experts through the table's
+// image and compares the bytes there with the files'.
+class StepChecker {
+ public:
+  StepChecker(HostDevice& device, const DeviceStream& stream, const TestExperts& experts,
+              const ExpertGeometry& geometry, const ExpertTable& table)
+      : device_(device), stream_(stream), experts_(experts), geometry_(geometry), table_(table) {}
+
+  // Reads the experts; with `exactly` their entries in the image must be those of the host now.
+  void Launch(std::vector<int> numbers, bool exactly);
+
+  // So far, by the kernels that have run.
+  int64_t num_read() const { return num_read_; }
+  int64_t num_wrong() const { return num_wrong_; }
+
+ private:
+  bool IsRight(int number, const ExpertEntry& entry) const;
+
+  HostDevice& device_;
+  const DeviceStream& stream_;
+  const TestExperts& experts_;
+  const ExpertGeometry& geometry_;
+  const ExpertTable& table_;
+  std::atomic<int64_t> num_read_ = 0, num_wrong_ = 0;
+};
+
+class TierMachine {
+ public:
+  enum class Host { kRegistered, kArena, kPageable };
+
+  struct Options {
+    TestExperts::Options experts = {.num_layers = 2, .num_experts = 16};
+    int num_used = 2;
+    HostDevice::Options device = {.max_delay_yields = 2, .shuffle_batches = true};
+    Host host = Host::kRegistered;
+    int num_spare_places = 4;  // Of the arena, which holds what the plan does not.
+    SlotBudget budget = SlotBudget::Slots(8);
+    bool image = true;
+    int64_t patch_bytes = 1024;
+    int num_patches = 8;
+    ExpertTier::Options tier = {
+        .policy = {.adapt_every = 1, .max_swaps = 4, .decay = 0.9, .margin = 0},
+        .fill_chunk = 3,
+        .filler = {.num_readers = 2, .num_queues = 2, .blobs_per_submission = 2}};
+  };
+
+  explicit TierMachine(const Options& options);
+  ~TierMachine();
+
+  // A whole step of one token per entry of `tokens`, each an index by layer and rank; `accepted`
+  // tokens move the policy. Waits for the step before it, as an engine with two steps in flight.
+  using Token = std::vector<std::vector<int>>;
+  void Step(const std::vector<Token>& tokens, bool accepted = true);
+  // The same for the experts of these indices in all layers.
+  void StepWith(const std::vector<int>& indices) {
+    Step({Token(geometry.layers().size(), indices)});
+  }
+  // Steps that use nothing, until no copy is under way.
+  void Settle();
+  void FinishSteps();
+
+  // Slots that are resident and whose bytes are not those of the file; of all, or of one in
+  // `stride`.
+  int NumWrongSlots(int first = 0, int stride = 1) const;
+
+  const TestExperts experts;
+  const ExpertGeometry geometry;
+  HostDevice device;
+  PinBudget budget;
+  HostMemory memory;
+  BlobReader reader;
+  RegisteredExperts registered;
+  SlotPlan plan;
+  std::unique_ptr<PinnedArena> arena;
+  std::unique_ptr<StagePool> stages;
+  std::unique_ptr<StagePool> patches;
+  std::unique_ptr<ExpertSource> source;
+  DeviceStream stream;  // Of the kernels.
+  std::unique_ptr<ExpertTier> tier;
+  std::unique_ptr<StepChecker> checker;
+  // Whether the device may refuse things: then steps fail now and then and are made good.
+  bool faulty = false;
+  int64_t num_failed_steps = 0;
+
+ private:
+  // Waits for an event; when the stream has failed it is drained and the table written anew.
+  void Await(const DeviceEvent& event);
+
+  DeviceEvent previous_, last_;
+};
+
+}  // namespace strata
+
+#endif  // STRATA_CACHE_TIER_MACHINE_H_
