@@ -44,7 +44,8 @@ std::optional<RotaryTable> MakeRotary(const ModelGraph& graph) {
 
 }  // namespace
 
-Engine::Engine(const GgufFile& file, const ModelGraph& graph, const Options& options)
+Engine::Engine(const GgufFile& file, const ModelGraph& graph, const Options& options,
+               ExpertWeights* experts)
     : file_(file),
       graph_(graph),
       max_context_(options.max_context > 0 ? options.max_context : graph.context_length),
@@ -53,6 +54,7 @@ Engine::Engine(const GgufFile& file, const ModelGraph& graph, const Options& opt
       rotary_(MakeRotary(graph)),
       attention_block_(graph, rotary_.has_value() ? &*rotary_ : nullptr, cache_, pool_),
       feed_forward_block_(pool_),
+      experts_(experts == nullptr ? mapped_experts_ : *experts),
       experts_block_(pool_),
       batch_(pool_),
       output_job_(pool_) {}
@@ -69,6 +71,15 @@ absl::StatusOr<const Rows*> Engine::Step(absl::Span<const TokenId> tokens, Want 
   CHECK_LE(end, max_context_);
   cache_.Reserve(end);
   if (rotary_.has_value()) rotary_->ExtendTo(end);
+  experts_.BeginStep();
+  const absl::Status status = RunStep(tokens, want);
+  experts_.EndStep(status);
+  RETURN_IF_ERROR(status);
+  cache_.SetSize(end);
+  return &logits_;
+}
+
+absl::Status Engine::RunStep(absl::Span<const TokenId> tokens, Want want) {
   absl::Status status = RunLayers(tokens);
   logits_.Resize(0, graph_.vocabulary);
   if (status.ok() && want != Want::kNothing) {
@@ -76,9 +87,12 @@ absl::StatusOr<const Rows*> Engine::Step(absl::Span<const TokenId> tokens, Want 
   }
   // Bytes that went missing while they were read explain whatever else went wrong.
   RETURN_IF_ERROR(file_.CheckUnchanged());
-  if (!status.ok()) return WithFile(status, file_.path());
-  cache_.SetSize(end);
-  return &logits_;
+  return status.ok() ? status : WithFile(status, file_.path());
+}
+
+void Engine::EndPrompt() {
+  experts_block_.UseMemory({});
+  experts_.EndPrompt();
 }
 
 absl::Status Engine::RunLayers(absl::Span<const TokenId> tokens) {
@@ -124,11 +138,12 @@ absl::Status Engine::RunLayer(int index, int64_t first_position) {
 
 absl::Status Engine::RunExperts(const MixtureOfExperts& experts, int index,
                                 int64_t first_position) {
-  RETURN_IF_ERROR(experts_block_.Run(experts, batch_, block_out_));
+  RETURN_IF_ERROR(experts_block_.Run(index, experts, experts_, batch_, block_out_));
   counters_.routed += batch_.count() * experts.routing.num_chosen;
   counters_.expert_bytes += experts_block_.bytes_read();
-  if (observer_ == nullptr) return absl::OkStatus();
   for (int64_t i = 0; i < batch_.count(); ++i) {
+    experts_.CountRouting(index, experts_block_.chosen(i));
+    if (observer_ == nullptr) continue;
     observer_->OnRouting(index, first_position + i, experts_block_.chosen(i));
   }
   return absl::OkStatus();

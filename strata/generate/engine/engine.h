@@ -18,6 +18,7 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/thread_pool.h"
 #include "strata/generate/engine/activation_batch.h"
+#include "strata/generate/engine/expert_weights.h"
 #include "strata/generate/engine/experts_block.h"
 #include "strata/generate/engine/feed_forward_block.h"
 #include "strata/generate/engine/kv_cache.h"
@@ -45,7 +46,9 @@ class Engine {
     int64_t expert_bytes = 0;  // Read for them: an expert once in a step and layer.
   };
 
-  Engine(const GgufFile& file, const ModelGraph& graph, const Options& options);
+  // `experts` outlives the engine; null: they are used in the mapping.
+  Engine(const GgufFile& file, const ModelGraph& graph, const Options& options,
+         ExpertWeights* experts = nullptr);
 
   int64_t max_context() const { return max_context_; }
   int64_t vocabulary() const { return graph_.vocabulary; }
@@ -66,7 +69,14 @@ class Engine {
   // was; kinds: changed, nan_logits.
   absl::StatusOr<const Rows*> Step(absl::Span<const TokenId> tokens, Want want);
 
+  // Around the steps of a prompt, and after its first token was drawn: see ExpertWeights. No result
+  // depends on them.
+  void BeginPrompt() { experts_block_.UseMemory(experts_.BeginPrompt()); }
+  void EndPrompt();
+  void FirstTokenOut() { experts_.FirstTokenOut(); }
+
  private:
+  absl::Status RunStep(absl::Span<const TokenId> tokens, Want want);
   absl::Status RunLayers(absl::Span<const TokenId> tokens);
   void Embed(absl::Span<const TokenId> tokens);
   absl::Status RunLayer(int index, int64_t first_position);
@@ -85,6 +95,8 @@ class Engine {
   std::optional<RotaryTable> rotary_;
   SelfAttentionBlock attention_block_;
   FeedForwardBlock feed_forward_block_;
+  MappedExperts mapped_experts_;
+  ExpertWeights& experts_;
   ExpertsBlock experts_block_;
   StepObserver* observer_ = nullptr;
   Counters counters_;

@@ -1,8 +1,11 @@
 #include "strata/generate/engine/engine.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -15,9 +18,12 @@
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
 #include "strata/core/error.h"
+#include "strata/generate/engine/expert_weights.h"
 #include "strata/generate/engine/kv_row.h"
 #include "strata/generate/engine/rows.h"
+#include "strata/generate/kernels/router.h"
 #include "strata/generate/kernels/row_dot.h"
+#include "strata/generate/model/model_graph.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
 #include "strata/generate/tokenizer/token_id.h"
@@ -72,6 +78,77 @@ TEST_P(EveryTypeTest, BitsDependNeitherOnThreadsNorOnTheCutIntoSteps) {
 
 INSTANTIATE_TEST_SUITE_P(Types, EveryTypeTest, ::testing::ValuesIn(WeightTypes()),
                          [](const auto& info) { return std::string(InfoOf(info.param).name); });
+
+// Experts that are somewhere else each time they are used, a few at once, and nowhere afterwards.
+class MovingExperts : public ExpertWeights {
+ public:
+  explicit MovingExperts(size_t experts_of_a_part) : experts_of_a_part_(experts_of_a_part) {}
+
+  absl::Status ForEachPart(int /*block*/, const MixtureOfExperts& experts,
+                           absl::Span<const int> chosen, Use use) override {
+    for (; !chosen.empty(); chosen.remove_prefix(std::min(experts_of_a_part_, chosen.size()))) {
+      std::vector<std::vector<std::byte>> copies;
+      std::vector<Place> places;
+      for (const int expert : chosen.subspan(0, experts_of_a_part_)) {
+        Place& place = places.emplace_back();
+        place.expert = expert;
+        place.gate = Copy(experts.gate, expert, copies);
+        place.up = Copy(experts.up, expert, copies);
+        place.down = Copy(experts.down, expert, copies);
+      }
+      std::reverse(places.begin(), places.end());
+      const absl::Status status = use(places);
+      for (std::vector<std::byte>& copy : copies) std::fill(copy.begin(), copy.end(), kGone);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+  void BeginStep() override { ++num_steps; }
+  void EndStep(const absl::Status& outcome) override { num_failed += !outcome.ok(); }
+  void CountRouting(int /*block*/, absl::Span<const ExpertChoice> chosen) override {
+    num_routed += static_cast<int64_t>(chosen.size());
+  }
+  absl::Span<std::byte> BeginPrompt() override {
+    return absl::MakeSpan(reinterpret_cast<std::byte*>(workspace_), sizeof(workspace_));
+  }
+  void EndPrompt() override {
+    for (const float value : workspace_) num_written += value != 0;
+    std::fill(std::begin(workspace_), std::end(workspace_), NAN);
+  }
+
+  int num_steps = 0;
+  int num_failed = 0;
+  int64_t num_routed = 0;
+  int64_t num_written = 0;  // Values of the workspace.
+
+ private:
+  static constexpr std::byte kGone{0xEE};
+
+  static const std::byte* Copy(const ExpertLinears& linears, int expert,
+                               std::vector<std::vector<std::byte>>& copies) {
+    const std::byte* const data = linears.data[expert];
+    const int64_t bytes = linears.Weights(data).row_bytes() * linears.rows;
+    return copies.emplace_back(data, data + bytes).data();
+  }
+
+  const size_t experts_of_a_part_;
+  alignas(64) float workspace_[1 << 14] = {};
+};
+
+// One for each layer, with a gate.
+void AddSharedExperts(std::vector<RandomModel::Tensor>& tensors) {
+  for (int layer = 0; layer < RandomModel().num_layers; ++layer) {
+    const std::string block = absl::StrCat("blk.", layer, ".");
+    for (const char* role : {"gate", "up", "down"}) {
+      tensors.push_back({.name = absl::StrCat(block, "ffn_", role, "_shexp.weight"),
+                         .type = BlockType::kQ4_K,
+                         .dims = {256, 256}});
+    }
+    tensors.push_back({.name = absl::StrCat(block, "ffn_gate_inp_shexp.weight"),
+                       .type = BlockType::kF32,
+                       .dims = {256, 1}});
+  }
+}
 
 class EngineTest : public ::testing::Test {
  protected:
@@ -165,6 +242,31 @@ TEST(EngineFileTest, AFileThatShrinksIsANamedError) {
   const absl::Status status = engine.Step({3}, Engine::Want::kLastLogits).status();
   EXPECT_EQ(ErrorKind(status), "changed") << status;
   EXPECT_EQ(ErrorFile(status), path);
+}
+
+TEST_F(EngineTest, BitsDoNotDependOnWhereExpertsAre) {
+  for (const bool has_shared : {false, true}) {
+    RandomModel random = {.type = BlockType::kQ4_K};
+    if (has_shared) random.edit = AddSharedExperts;
+    const OpenModel model(random.Write(absl::StrCat("moving_", has_shared)));
+    Engine mapped(*model.file, model.graph, {.num_threads = 2});
+    const std::vector<float> expected = AllLogits(mapped, kTokens, 5);
+    for (const size_t experts_of_a_part : {1, 2, 1000}) {
+      MovingExperts experts(experts_of_a_part);
+      Engine engine(*model.file, model.graph, {.num_threads = 2}, &experts);
+      engine.BeginPrompt();
+      const std::vector<float> logits = AllLogits(engine, kTokens, 5);
+      engine.EndPrompt();
+      EXPECT_EQ(logits, expected) << experts_of_a_part;
+      EXPECT_EQ(experts.num_routed, engine.counters().routed);
+      EXPECT_EQ(experts.num_steps, 3);
+      EXPECT_EQ(experts.num_failed, 0);
+      EXPECT_GT(experts.num_written, 0);
+      // The workspace is gone, and the engine goes on without.
+      engine.Rewind(0);
+      EXPECT_EQ(AllLogits(engine, kTokens, 5), expected) << experts_of_a_part;
+    }
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -10,6 +11,7 @@
 #include "strata/core/status_macros.h"
 #include "strata/core/thread_pool.h"
 #include "strata/generate/engine/activation_batch.h"
+#include "strata/generate/engine/expert_weights.h"
 #include "strata/generate/engine/feed_forward_block.h"
 #include "strata/generate/engine/gated_products.h"
 #include "strata/generate/engine/product_job.h"
@@ -22,10 +24,9 @@
 namespace strata {
 namespace {
 
-// The one place where an expert's weights are looked up.
-ProductJob::Matrix MatrixOf(const ExpertLinears& linears, int expert) {
+ProductJob::Matrix MatrixOf(const ExpertLinears& linears, int expert, const std::byte* data) {
   return {.name = linears.name,
-          .weights = linears.Weights(expert),
+          .weights = linears.Weights(data),
           .scale = linears.scale(expert),
           .bias = linears.bias(expert)};
 }
@@ -35,11 +36,17 @@ ProductJob::Matrix MatrixOf(const ExpertLinears& linears, int expert) {
 ExpertsBlock::ExpertsBlock(ThreadPool& pool)
     : pool_(pool), job_(pool), gated_(pool), scratch_of_worker_(pool.num_threads()) {}
 
-absl::Status ExpertsBlock::Run(const MixtureOfExperts& experts, ActivationBatch& x, Rows& out) {
+absl::Status ExpertsBlock::Run(int block, const MixtureOfExperts& experts, ExpertWeights& weights,
+                               ActivationBatch& x, Rows& out) {
   RETURN_IF_ERROR(Route(experts, x));
   GroupByExpert(experts);
-  RETURN_IF_ERROR(RunGated(experts, x));
-  RETURN_IF_ERROR(RunDown(experts, x));
+  down_.Resize(num_entries(), experts.down.rows);
+  bool is_first_part = true;
+  RETURN_IF_ERROR(weights.ForEachPart(block, experts, used_, [&](Places places) -> absl::Status {
+    const bool with_shared = experts.shared.has_value() && std::exchange(is_first_part, false);
+    RETURN_IF_ERROR(RunGated(experts, places, with_shared, x));
+    return RunDown(experts, places, with_shared, x);
+  }));
   AddUp(experts, out);
   return absl::OkStatus();
 }
@@ -63,13 +70,12 @@ absl::Status ExpertsBlock::Route(const MixtureOfExperts& experts, ActivationBatc
 void ExpertsBlock::GroupByExpert(const MixtureOfExperts& experts) {
   group_ends_.assign(experts.routing.num_experts, 0);
   for (const ExpertChoice& choice : chosen_) ++group_ends_[choice.expert];
-  groups_.clear();
+  used_.clear();
   int64_t begin = 0;
   for (int expert = 0; expert < experts.routing.num_experts; ++expert) {
-    const int64_t end = begin + group_ends_[expert];
-    if (end > begin) groups_.push_back({.expert = expert, .begin = begin, .end = end});
-    group_ends_[expert] = begin;  // It grows to the end as entries come.
-    begin = end;
+    const int64_t count = std::exchange(group_ends_[expert], begin);  // Grows as entries come.
+    if (count > 0) used_.push_back(expert);
+    begin += count;
   }
   entries_.resize(chosen_.size());
   for (int64_t entry = 0; entry < num_entries(); ++entry) {
@@ -77,50 +83,51 @@ void ExpertsBlock::GroupByExpert(const MixtureOfExperts& experts) {
   }
   bytes_read_ = 0;
   for (const ExpertLinears* linears : {&experts.gate, &experts.up, &experts.down}) {
-    bytes_read_ +=
-        static_cast<int64_t>(groups_.size()) * linears->rows * linears->Weights(0).row_bytes();
+    bytes_read_ += static_cast<int64_t>(used_.size()) * linears->rows *
+                   linears->Weights(linears->data[0]).row_bytes();
   }
 }
 
-absl::Span<const int64_t> ExpertsBlock::EntriesOf(const Group& group) const {
-  return absl::MakeConstSpan(entries_).subspan(group.begin, group.end - group.begin);
+absl::Span<const int64_t> ExpertsBlock::EntriesOf(int expert) const {
+  const int64_t begin = expert == 0 ? 0 : group_ends_[expert - 1];
+  return absl::MakeConstSpan(entries_).subspan(begin, group_ends_[expert] - begin);
 }
 
-absl::Status ExpertsBlock::RunGated(const MixtureOfExperts& experts, ActivationBatch& x) {
-  const bool has_shared = experts.shared.has_value();
-  gated_.Start(num_entries() + (has_shared ? x.count() : 0),
-               std::max(experts.gate.rows, has_shared ? experts.shared->gate.weights.rows : 0));
+absl::Status ExpertsBlock::RunGated(const MixtureOfExperts& experts, Places places,
+                                    bool with_shared, ActivationBatch& x) {
+  gated_.Start(num_entries() + (with_shared ? x.count() : 0),
+               std::max(experts.gate.rows, with_shared ? experts.shared->gate.weights.rows : 0));
   ASSIGN_OR_RETURN(const auto gate_xs, x.ViewsFor(experts.gate.type, experts.gate.name));
   ASSIGN_OR_RETURN(const auto up_xs, x.ViewsFor(experts.up.type, experts.up.name));
-  for (const Group& group : groups_) {
+  for (const ExpertWeights::Place& place : places) {
     gated_.AddPart({.activation = experts.activation,
-                    .gate = MatrixOf(experts.gate, group.expert),
-                    .up = MatrixOf(experts.up, group.expert),
+                    .gate = MatrixOf(experts.gate, place.expert, place.gate),
+                    .up = MatrixOf(experts.up, place.expert, place.up),
                     .down_type = experts.down.type,
                     .down_name = experts.down.name});
-    for (const int64_t entry : EntriesOf(group)) {
+    for (const int64_t entry : EntriesOf(place.expert)) {
       const int64_t token = entry / num_chosen_;
       gated_.AddResult(entry, gate_xs[token], up_xs[token]);
     }
   }
-  if (has_shared) RETURN_IF_ERROR(AddToGated(*experts.shared, x, num_entries(), gated_));
+  if (with_shared) RETURN_IF_ERROR(AddToGated(*experts.shared, x, num_entries(), gated_));
   return gated_.Run();
 }
 
-absl::Status ExpertsBlock::RunDown(const MixtureOfExperts& experts, ActivationBatch& x) {
-  down_.Resize(num_entries(), experts.down.rows);
+absl::Status ExpertsBlock::RunDown(const MixtureOfExperts& experts, Places places, bool with_shared,
+                                   ActivationBatch& x) {
   job_.Clear();
-  for (const Group& group : groups_) {
-    job_.AddMatrix(MatrixOf(experts.down, group.expert));
-    for (const int64_t entry : EntriesOf(group)) {
+  for (const ExpertWeights::Place& place : places) {
+    job_.AddMatrix(MatrixOf(experts.down, place.expert, place.down));
+    for (const int64_t entry : EntriesOf(place.expert)) {
       job_.AddVector(gated_.result(entry), down_.row(entry));
     }
   }
-  if (experts.shared.has_value()) {
+  if (with_shared) {
     AddDown(*experts.shared, gated_, num_entries(), x.count(), job_, shared_);
-  }
-  if (experts.shared_gate.has_value()) {
-    RETURN_IF_ERROR(job_.AddLinear(*experts.shared_gate, x, shared_gate_));
+    if (experts.shared_gate.has_value()) {
+      RETURN_IF_ERROR(job_.AddLinear(*experts.shared_gate, x, shared_gate_));
+    }
   }
   return job_.Run();
 }

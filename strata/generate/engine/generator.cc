@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -41,9 +42,11 @@ absl::StatusOr<Generation> Generator::Run(absl::Span<const TokenId> prompt,
                                           const Callbacks& callbacks) {
   CHECK(!prompt.empty());
   CHECK_LE(static_cast<int64_t>(prompt.size()), engine_.max_context());
+  // Whether there will be a first token or not: nothing waits for it any longer.
+  const absl::Cleanup no_more_tokens = [this] { engine_.FirstTokenOut(); };
   const Clock::time_point start = Clock::now();
   Generation generation = {.num_prompt = static_cast<int64_t>(prompt.size())};
-  ASSIGN_OR_RETURN(const bool is_fed, FeedPrompt(prompt, callbacks, generation));
+  ASSIGN_OR_RETURN(const bool is_fed, RunPrompt(prompt, callbacks, generation));
   generation.prompt_time = Clock::now() - start;
   if (!is_fed) {
     generation.stop_reason = StopReason::kInterrupt;
@@ -53,6 +56,14 @@ absl::StatusOr<Generation> Generator::Run(absl::Span<const TokenId> prompt,
   RETURN_IF_ERROR(Decode(callbacks, generation));
   generation.decode_time = Clock::now() - decode_start;
   return generation;
+}
+
+absl::StatusOr<bool> Generator::RunPrompt(absl::Span<const TokenId> prompt,
+                                          const Callbacks& callbacks, Generation& generation) {
+  engine_.BeginPrompt();
+  const absl::StatusOr<bool> is_fed = FeedPrompt(prompt, callbacks, generation);
+  engine_.EndPrompt();
+  return is_fed;
 }
 
 absl::StatusOr<bool> Generator::FeedPrompt(absl::Span<const TokenId> prompt,
@@ -100,6 +111,7 @@ absl::Status Generator::Decode(const Callbacks& callbacks, Generation& generatio
     }
     generation.ids.push_back(token);
     const bool ends = EndsAfter(token, callbacks, generation);
+    if (generation.ids.size() == 1) engine_.FirstTokenOut();
     // The last token's logits are of no use but to who keeps them all.
     if (ends && !options_.keep_logits) return absl::OkStatus();
     RETURN_IF_ERROR(Feed({token}, /*is_last=*/true, generation));

@@ -66,6 +66,8 @@ class Generator {
   using Clock = std::chrono::steady_clock;
 
   // False when interrupted.
+  absl::StatusOr<bool> RunPrompt(absl::Span<const TokenId> prompt, const Callbacks& callbacks,
+                                 Generation& generation);
   absl::StatusOr<bool> FeedPrompt(absl::Span<const TokenId> prompt, const Callbacks& callbacks,
                                   Generation& generation);
   absl::Status Feed(absl::Span<const TokenId> tokens, bool is_last, Generation& generation);

@@ -4,6 +4,7 @@
 #ifndef STRATA_GENERATE_ENGINE_ROWS_H_
 #define STRATA_GENERATE_ENGINE_ROWS_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/types/span.h"
@@ -20,26 +21,42 @@ class Rows {
     count_ = count;
     width_ = width;
     stride_ = (width + kValuesPerLine - 1) / kValuesPerLine * kValuesPerLine;
-    if (capacity_ >= count * stride_) return;
-    capacity_ = count * stride_;
-    values_ = AllocateAligned<float>(capacity_);
+    const int64_t needed = count * stride_;
+    if (needed <= static_cast<int64_t>(lent_.size())) {
+      values_ = lent_.data();
+      return;
+    }
+    if (capacity_ < needed) {
+      capacity_ = needed;
+      own_ = AllocateAligned<float>(capacity_);
+    }
+    values_ = own_.get();
+  }
+
+  // Rows that fit into `memory`, which begins on a cache line, lie there from the next Resize on.
+  // It is not used any more after a call with other memory, or with none.
+  void UseMemory(absl::Span<std::byte> memory) {
+    lent_ = absl::MakeSpan(reinterpret_cast<float*>(memory.data()), memory.size() / sizeof(float));
+    Resize(0, width_);
   }
 
   int64_t count() const { return count_; }
   int64_t width() const { return width_; }
   absl::Span<float> row(int64_t i) {
-    return absl::MakeSpan(values_.get() + i * stride_, static_cast<size_t>(width_));
+    return absl::MakeSpan(values_ + i * stride_, static_cast<size_t>(width_));
   }
   absl::Span<const float> row(int64_t i) const {
-    return absl::MakeConstSpan(values_.get() + i * stride_, static_cast<size_t>(width_));
+    return absl::MakeConstSpan(values_ + i * stride_, static_cast<size_t>(width_));
   }
 
  private:
   int64_t count_ = 0;
   int64_t width_ = 0;
   int64_t stride_ = 0;
-  int64_t capacity_ = 0;  // Values.
-  AlignedArray<float> values_;
+  float* values_ = nullptr;  // In own_ or lent_.
+  int64_t capacity_ = 0;     // Values of own_.
+  AlignedArray<float> own_;
+  absl::Span<float> lent_;
 };
 
 }  // namespace strata

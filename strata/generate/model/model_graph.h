@@ -44,12 +44,13 @@ struct ExpertLinears {
   BlockType type = BlockType::kF32;
   int64_t rows = 0;
   int64_t columns = 0;
-  std::vector<const std::byte*> data;  // Of each expert.
+  std::vector<const std::byte*> data;  // Of each expert, in the file.
   std::vector<float> scales;           // Empty, or one per expert.
   std::vector<float> biases;           // Empty, or `rows` per expert.
 
-  WeightMatrix Weights(int expert) const {
-    return {.type = type, .rows = rows, .columns = columns, .data = data[expert]};
+  // An expert's matrix, which begins at `start`: in the file, or wherever it was copied to.
+  WeightMatrix Weights(const std::byte* start) const {
+    return {.type = type, .rows = rows, .columns = columns, .data = start};
   }
   float scale(int expert) const { return scales.empty() ? 1.0f : scales[expert]; }
   absl::Span<const float> bias(int expert) const {
