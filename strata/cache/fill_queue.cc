@@ -123,6 +123,8 @@ void FillQueue::ReportProgress() {
              .num_items = report_.num_experts + static_cast<int64_t>(queue_.size() - next_),
              .bytes_done = report_.num_bytes,
              .num_bytes = num_bytes});
+  // What it borrows need not last longer than the fill: refills do not call it.
+  if (next_ == queue_.size()) progress_ = nullptr;
 }
 
 }  // namespace strata

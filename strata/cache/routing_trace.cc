@@ -189,12 +189,10 @@ absl::Status RoutingTraceReader::CheckRecord(const TraceRecord& record) {
     }
     last_step_ = step->number;
   }
-  int slot = -1;
-  if (const auto* swap = std::get_if<TraceSwap>(&record)) slot = swap->slot;
-  if (const auto* change = std::get_if<TraceResidency>(&record)) slot = change->slot;
-  if (slot >= std::ssize(header_.tier.slots)) {
+  const auto* change = std::get_if<TraceResidency>(&record);
+  if (change != nullptr && change->slot >= std::ssize(header_.tier.slots)) {
     return InputError("bad_record", "",
-                      absl::StrCat("slot ", slot, " of ", header_.tier.slots.size()));
+                      absl::StrCat("slot ", change->slot, " of ", header_.tier.slots.size()));
   }
   return absl::OkStatus();
 }

@@ -210,7 +210,6 @@ absl::StatusOr<TraceRecord> ReadSwap(const ExpertGeometry& geometry, LittleEndia
   TraceSwap swap = {.step = fields.Int64()};
   swap.newcomer = fields.Int(static_cast<uint64_t>(geometry.size() - 1));
   swap.victim = fields.Optional(geometry.size());
-  swap.slot = fields.Int();
   swap.predicted_saving_ns = fields.Float<double>();
   RETURN_IF_ERROR(fields.Check("a swap"));
   return swap;
@@ -273,7 +272,6 @@ void AppendTraceRecord(const TraceSwap& swap, LittleEndianWriter& writer) {
   Begin(RecordType::kSwap, swap.step, writer)
       .Varint(static_cast<uint64_t>(swap.newcomer))
       .Varint(static_cast<uint64_t>(swap.victim + 1))
-      .Varint(static_cast<uint64_t>(swap.slot))
       .Number(swap.predicted_saving_ns);
 }
 

@@ -59,7 +59,7 @@ TEST(TraceCodecTest, ReadsEveryKindOfRecordBack) {
   for (const int victim : {-1, 7}) {
     writer.Clear();
     const TraceSwap swap = {
-        .step = 7, .newcomer = 5, .victim = victim, .slot = 300, .predicted_saving_ns = -1.5};
+        .step = 7, .newcomer = 5, .victim = victim, .predicted_saving_ns = -1.5};
     AppendTraceRecord(swap, writer);
     ExpectReadsBack(swap, writer);
   }

@@ -59,12 +59,11 @@ struct TraceRates {
   friend bool operator==(const TraceRates&, const TraceRates&) = default;
 };
 
-// A swap decided after `step`.
+// A swap decided after `step`. Which slot it took is known once it is visible.
 struct TraceSwap {
   int64_t step = 0;
   int newcomer = 0;
-  int victim = -1;  // -1: the slot was empty.
-  int slot = 0;
+  int victim = -1;  // -1: an empty slot will do.
   double predicted_saving_ns = 0;
   friend bool operator==(const TraceSwap&, const TraceSwap&) = default;
 };

@@ -58,7 +58,7 @@ HostDevice::HostDevice(const Options& options)
                    .is_gpu = false,
                    .can_register_read_only = options.can_register_read_only,
                    .reads_host_memory = true,
-                   .pins_count_as_locked = true}),
+                   .pins_count_as_locked = options.pin_limit_bytes != kNoPinLimit}),
       pins_(options.pin_limit_bytes) {}
 
 HostDevice::~HostDevice() {

@@ -31,6 +31,7 @@ namespace strata {
 class HostDevice : public Device {
  public:
   enum Copies { kFree, kHeld };
+  static constexpr int64_t kNoPinLimit = std::numeric_limits<int64_t>::max();
 
   struct Options {
     Copies copies = kFree;             // kHeld: they wait for RunHeldCopies.
@@ -39,7 +40,7 @@ class HostDevice : public Device {
     bool shuffle_batches = false;      // Copies of a batch run in random order.
     uint64_t seed = 1;                 // Of delays and shuffles.
     int64_t memory_bytes = int64_t{1} << 40;
-    int64_t pin_limit_bytes = std::numeric_limits<int64_t>::max();  // As RLIMIT_MEMLOCK would.
+    int64_t pin_limit_bytes = kNoPinLimit;  // As RLIMIT_MEMLOCK would; else nothing is locked.
     bool can_register_read_only = true;
     absl::Status read_only_refusal = {};  // What every RegisterReadOnly gets, as of a filesystem.
   };

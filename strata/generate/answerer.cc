@@ -72,7 +72,7 @@ absl::StatusOr<Answerer::Answer> Answerer::Run(absl::Span<const TokenId> prompt)
     return stream.Print(text->Add(id)) && !text->is_stopped();
   };
 
-  const Engine::Counters before = model_.engine().counters();
+  const TextModel::Counters before = model_.counters();
   Answer answer;
   ASSIGN_OR_RETURN(answer.generation, generator_.Run(prompt, callbacks));
   if (text.has_value()) {
@@ -80,7 +80,7 @@ absl::StatusOr<Answerer::Answer> Answerer::Run(absl::Span<const TokenId> prompt)
     answer.text = text->text();
   }
   stream.Print("\n");
-  answer.stats = StatsJson(answer.generation, model_.engine(), before);
+  answer.stats = StatsJson(answer.generation, model_, before);
   return answer;
 }
 

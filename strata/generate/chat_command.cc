@@ -143,9 +143,10 @@ class ChatLoop {
 
 absl::Status Chat(const GenerateOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
-                   TextModel::Open(options.model, options.engine));
+                   TextModel::Open(options.model, options.engine, options.experts));
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(*model, options));
-  return ChatLoop(*model, options, std::move(conversation)).Run();
+  RETURN_IF_ERROR(ChatLoop(*model, options, std::move(conversation)).Run());
+  return model->FinishTrace();
 }
 
 }  // namespace strata

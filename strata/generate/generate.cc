@@ -19,6 +19,7 @@
 #include "strata/core/utf8.h"
 #include "strata/generate/chat_command.h"
 #include "strata/generate/engine/kv_row.h"
+#include "strata/generate/expert_flags.h"
 #include "strata/generate/generate_command.h"
 #include "strata/generate/generate_options.h"
 #include "strata/generate/kernels/isa.h"
@@ -173,6 +174,7 @@ absl::StatusOr<GenerateOptions> Options() {
                              .dump_logits = FLAGS_dump_logits};
   ASSIGN_OR_RETURN(options.model, ModelPath());
   ASSIGN_OR_RETURN(options.engine, EngineOptions());
+  ASSIGN_OR_RETURN(options.experts, ExpertOptionsFromFlags());
   ASSIGN_OR_RETURN(options.sampling, SamplingOptions());
   if (!absl::CUnescape(FLAGS_stop, &options.stop)) {
     return UsageError(absl::StrCat("--stop has a wrong escape: ", FLAGS_stop));

@@ -95,7 +95,7 @@ absl::Status GenerateAnswer(const GenerateOptions& options) {
     dump.emplace(std::move(file));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
-                   TextModel::Open(options.model, options.engine));
+                   TextModel::Open(options.model, options.engine, options.experts));
   ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, PromptIds(options, *model));
   if (prompt.empty()) return UsageError("the prompt is empty");
   InterruptHandler interrupt;
@@ -104,6 +104,7 @@ absl::Status GenerateAnswer(const GenerateOptions& options) {
   if (dump.has_value()) {
     RETURN_IF_ERROR(Dump(prompt, answer.generation, model->engine().vocabulary(), *dump));
   }
+  RETURN_IF_ERROR(model->FinishTrace());
   if (options.json) PrintAnswer(options, prompt, answer, model->tokenizer() != nullptr);
   if (options.stats) std::cerr << StatsTable(answer.stats);
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "strata/generate/engine/engine.h"
+#include "strata/generate/placed_experts.h"
 #include "strata/generate/sampling/sampler.h"
 
 namespace strata {
@@ -24,6 +25,7 @@ struct GenerateOptions {
   std::string chat_format;  // Empty: the file's.
 
   Engine::Options engine;
+  PlacedExperts::Options experts;
   SamplerOptions sampling;
   int64_t prompt_batch = 128;
   int64_t max_new = 0;

@@ -5,15 +5,15 @@
 #include <string>
 
 #include "strata/core/cli/json_output.h"
-#include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
+#include "strata/generate/text_model.h"
 
 namespace strata {
 
-// Of one answer. `before` are the engine's counters when it began. Names as in the design of the
-// ledger (docs/design/generate.md): on the CPU every routed entry is served from the file's
-// mapping, so all of them are misses that the CPU computes, and all bytes come from the file.
-Json StatsJson(const Generation& generation, const Engine& engine, const Engine::Counters& before);
+// Of one answer. `before` are the model's counters when it began. Names as in the design of the
+// ledger (docs/design/generate.md).
+Json StatsJson(const Generation& generation, const TextModel& model,
+               const TextModel::Counters& before);
 
 // The same as lines of a table.
 std::string StatsTable(const Json& stats);

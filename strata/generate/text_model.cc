@@ -1,6 +1,7 @@
 #include "strata/generate/text_model.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -13,6 +14,7 @@
 #include "strata/core/status_macros.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/model/bind_model.h"
+#include "strata/generate/placed_experts.h"
 #include "strata/generate/tokenizer/load_tokenizer.h"
 #include "strata/generate/tokenizer/tokenizer.h"
 #include "strata/generate/warm_up.h"
@@ -29,8 +31,9 @@ bool HasTokenizer(const GgufFile& file) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(const std::string& path,
-                                                           const Engine::Options& options) {
+absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(
+    const std::string& path, const Engine::Options& options,
+    const std::optional<PlacedExperts::Options>& experts) {
   std::unique_ptr<TextModel> model(new TextModel);
   ASSIGN_OR_RETURN(model->file_, GgufFile::Open(path));
   ASSIGN_OR_RETURN(model->graph_, BindModel(*model->file_));
@@ -48,8 +51,23 @@ absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(const std::string& pa
   }
   WarmUp(*model->file_);
   RETURN_IF_ERROR(model->file_->CheckUnchanged());
-  model->engine_ = std::make_unique<Engine>(*model->file_, model->graph_, options);
+  if (experts.has_value()) {
+    ASSIGN_OR_RETURN(model->experts_,
+                     PlacedExperts::Create(*experts, *model->file_, model->graph_));
+  }
+  model->engine_ =
+      std::make_unique<Engine>(*model->file_, model->graph_, options, model->experts_.get());
+  if (model->experts_ != nullptr) model->engine_->set_observer(model->experts_->observer());
   return model;
+}
+
+TextModel::Counters TextModel::counters() const {
+  return {.engine = engine_->counters(),
+          .tier = experts_ == nullptr ? TierCounters() : experts_->counters()};
+}
+
+absl::Status TextModel::FinishTrace() {
+  return experts_ == nullptr ? absl::OkStatus() : experts_->FinishTrace();
 }
 
 absl::StatusOr<const Tokenizer*> TextModel::NeedTokenizer() const {

@@ -60,7 +60,7 @@ struct RecordText {
   }
   std::string operator()(const TraceSwap& swap) const {
     return absl::StrCat("swap after=", swap.step, " newcomer=", Name(geometry, swap.newcomer),
-                        " victim=", Name(geometry, swap.victim), " slot=", swap.slot,
+                        " victim=", Name(geometry, swap.victim),
                         " saving_ns=", swap.predicted_saving_ns, "\n");
   }
   std::string operator()(const TraceResidency& change) const {

@@ -37,11 +37,10 @@ TEST(TraceTextTest, EveryRecordIsALine) {
             "rates after=4 copy_bytes_per_ns=50.5 miss_fixed_ns=1000 miss_ns_per_byte=0.02\n");
   EXPECT_EQ(
       TraceRecordText(
-          geometry,
-          TraceSwap{.step = 4, .newcomer = 5, .victim = 7, .slot = 1, .predicted_saving_ns = 12.5}),
-      "swap after=4 newcomer=2.1 victim=2.3 slot=1 saving_ns=12.5\n");
+          geometry, TraceSwap{.step = 4, .newcomer = 5, .victim = 7, .predicted_saving_ns = 12.5}),
+      "swap after=4 newcomer=2.1 victim=2.3 saving_ns=12.5\n");
   EXPECT_EQ(TraceRecordText(geometry, TraceSwap{}),
-            "swap after=0 newcomer=1.0 victim=none slot=0 saving_ns=0\n");
+            "swap after=0 newcomer=1.0 victim=none saving_ns=0\n");
   EXPECT_EQ(TraceRecordText(geometry, TraceResidency{.step = 6,
                                                      .expert = 5,
                                                      .slot = 1,

@@ -58,7 +58,7 @@ void ExpertReads::OnRouting(int layer, int64_t position, absl::Span<const Expert
   const auto& experts = std::get<MixtureOfExperts>(graph_.layers[layer].feed_forward);
   for (const ExpertChoice& choice : chosen) {
     for (const ExpertLinears* linears : {&experts.gate, &experts.up, &experts.down}) {
-      steps_.back().push_back(BytesOf(linears->Weights(choice.expert)));
+      steps_.back().push_back(BytesOf(linears->Weights(linears->data[choice.expert])));
     }
   }
 }

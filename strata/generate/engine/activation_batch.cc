@@ -50,4 +50,12 @@ void ActivationBatch::Make(ActivationForm form, Form& made) {
   made.is_finite = is_finite;
 }
 
+int64_t ActivationBatch::bytes() const {
+  int64_t sum = 0;
+  for (const Form& form : forms_) {
+    for (const ActivationBuffer& buffer : form.buffers) sum += buffer.bytes();
+  }
+  return sum;
+}
+
 }  // namespace strata

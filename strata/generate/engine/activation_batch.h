@@ -33,6 +33,9 @@ class ActivationBatch {
   // without a file when a value is NaN or infinite; `name` is that of the tensor, for the message.
   absl::StatusOr<absl::Span<const ActivationView>> ViewsFor(BlockType type, absl::string_view name);
 
+  // Of all forms that it has made; the rows are somebody else's.
+  int64_t bytes() const;
+
  private:
   struct Form {
     bool is_made = false;

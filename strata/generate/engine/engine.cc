@@ -65,6 +65,12 @@ int64_t Engine::Rewind(int64_t position) {
   return position;
 }
 
+int64_t Engine::workspace_bytes() const {
+  return x_.bytes() + normed_.bytes() + block_out_.bytes() + logits_.bytes() + batch_.bytes() +
+         attention_block_.workspace_bytes() + feed_forward_block_.workspace_bytes() +
+         experts_block_.workspace_bytes();
+}
+
 absl::StatusOr<const Rows*> Engine::Step(absl::Span<const TokenId> tokens, Want want) {
   const int64_t end = position() + static_cast<int64_t>(tokens.size());
   CHECK(!tokens.empty());

@@ -55,6 +55,8 @@ class Engine {
   int num_threads() const { return pool_.num_threads(); }
   const Counters& counters() const { return counters_; }
   int64_t kv_bytes() const { return cache_.bytes(); }
+  // Of activations, as much as the largest step so far needed.
+  int64_t workspace_bytes() const;
   // May be null; outlives its use.
   void set_observer(StepObserver* observer) { observer_ = observer; }
 

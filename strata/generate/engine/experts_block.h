@@ -44,6 +44,11 @@ class ExpertsBlock {
   }
   // Of the last Run: bytes of the experts that were used, each counted once.
   int64_t bytes_read() const { return bytes_read_; }
+  // Of the memory that it works in, as for all blocks.
+  int64_t workspace_bytes() const {
+    return gated_.bytes() + router_logits_.bytes() + down_.bytes() + shared_.bytes() +
+           shared_gate_.bytes();
+  }
 
  private:
   using Places = absl::Span<const ExpertWeights::Place>;

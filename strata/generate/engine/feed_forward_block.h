@@ -20,6 +20,7 @@ class FeedForwardBlock {
   explicit FeedForwardBlock(ThreadPool& pool) : gated_(pool), job_(pool) {}
 
   absl::Status Run(const FeedForward& feed_forward, ActivationBatch& x, Rows& out);
+  int64_t workspace_bytes() const { return gated_.bytes(); }
 
  private:
   GatedProducts gated_;

@@ -100,4 +100,10 @@ void GatedProducts::FinishBlock(const PartInWork& part, int64_t begin) {
   }
 }
 
+int64_t GatedProducts::bytes() const {
+  int64_t sum = gate_.bytes() + up_.bytes();
+  for (const ActivationBuffer& buffer : buffers_) sum += buffer.bytes();
+  return sum;
+}
+
 }  // namespace strata

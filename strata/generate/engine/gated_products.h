@@ -48,6 +48,9 @@ class GatedProducts {
   // Of the last Run; valid until the next Start.
   const ActivationView& result(int64_t index) const { return buffers_[index].view(); }
 
+  // Of the memory for results.
+  int64_t bytes() const;
+
  private:
   // What a part's results are made in: whole blocks of every form.
   static constexpr int64_t kBlockColumns = 256;

@@ -40,6 +40,9 @@ class Rows {
     Resize(0, width_);
   }
 
+  // Of the memory that it owns.
+  int64_t bytes() const { return capacity_ * int64_t{sizeof(float)}; }
+
   int64_t count() const { return count_; }
   int64_t width() const { return width_; }
   absl::Span<float> row(int64_t i) {

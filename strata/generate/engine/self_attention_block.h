@@ -31,6 +31,10 @@ class SelfAttentionBlock {
   // `kv_layer` is the layer's place in the cache; x.row(i) is the token at first_position + i.
   absl::Status Run(const SelfAttention& attention, int kv_layer, int64_t first_position,
                    ActivationBatch& x, Rows& out);
+  int64_t workspace_bytes() const {
+    return queries_.bytes() + keys_.bytes() + values_.bytes() + attended_.bytes() +
+           attended_batch_.bytes();
+  }
 
  private:
   // Norm and rotation of all heads of one token.

@@ -51,6 +51,8 @@ class ActivationBuffer {
   [[nodiscard]] bool Convert(int64_t begin, int64_t end);
 
   const ActivationView& view() const { return view_; }
+  // Of its memory.
+  int64_t bytes() const { return capacity_bytes_; }
 
  private:
   AlignedArray<std::byte> memory_;
