@@ -126,15 +126,11 @@ absl::StatusOr<Engine::Options> EngineOptions() {
   if (options.num_threads > kMaxThreads) {
     return UsageError(absl::StrCat("--threads is more than ", kMaxThreads));
   }
-  if (FLAGS_kv == "f32") {
-    options.kv_type = KvType::kF32;
-  } else if (FLAGS_kv == "f16") {
-    options.kv_type = KvType::kF16;
-  } else if (FLAGS_kv == "int8") {
-    options.kv_type = KvType::kInt8;
-  } else {
+  const std::optional<KvType> kv_type = ParseKvType(FLAGS_kv);
+  if (!kv_type.has_value()) {
     return UsageError(absl::StrCat("--kv is ", FLAGS_kv, "; f32, f16 and int8 are known"));
   }
+  options.kv_type = *kv_type;
   return options;
 }
 

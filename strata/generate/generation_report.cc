@@ -71,6 +71,7 @@ void AddPlacement(const PlacedExperts& experts, Json& stats) {
   stats["filled"] = fill.num_experts;
   stats["verified"] = fill.num_verified;
   stats["fill_gbps"] = Rounded(fill.gb_per_s());
+  stats["pinned_bytes"] = experts.pinned_bytes();
   stats["pinned_mib"] = Rounded(static_cast<double>(experts.pinned_bytes()) / (1 << 20));
   stats["pin_ms"] = Rounded(experts.pin_ms());
 }
@@ -94,6 +95,7 @@ Json StatsJson(const Generation& generation, const TextModel& model,
   AddRouting(before.tier, model.counters().tier, stats);
   if (model.experts() != nullptr) AddPlacement(*model.experts(), stats);
   stats["kv_bytes"] = model.engine().kv_bytes();
+  stats["workspace_bytes"] = model.engine().workspace_bytes();
   stats["device"] = "cpu";
   stats["isa"] = std::string(NameOf(CurrentIsa()));
   stats["threads"] = model.engine().num_threads();

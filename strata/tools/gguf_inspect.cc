@@ -20,6 +20,7 @@
 #include "strata/tools/gguf_listing.h"
 #include "strata/tools/model_screen.h"
 #include "strata/tools/model_view.h"
+#include "strata/tools/plan_command.h"
 
 DEFINE_bool(json, false,
             "Print one JSON object: every key and tensor, the expert layout, parameter counts.");
@@ -28,6 +29,9 @@ DEFINE_bool(metadata, false, "List all metadata keys; long values are cut, with 
 DEFINE_bool(sha256, false, "Add the SHA-256 of each tensor's bytes; lists the tensors.");
 DEFINE_bool(strict, false,
             "A sound file that holds no model that could be run is an error (exit code 2).");
+DEFINE_bool(plan, false,
+            "Instead: where the model's parts would go on a machine with --vram and --ram, and how "
+            "fast its memories and its link would allow it to be.");
 
 namespace strata {
 namespace {
@@ -82,6 +86,15 @@ void PrintText(const GgufFile& file, const absl::StatusOr<ModelView>& view,
 
 absl::Status Run(const std::vector<std::string>& arguments) {
   if (arguments.size() != 1) return UsageError("name one GGUF file; --help lists the flags");
+  if (FLAGS_plan) {
+    if (FLAGS_tensors || FLAGS_metadata || FLAGS_sha256) {
+      return UsageError("--plan does not go with --tensors, --metadata and --sha256");
+    }
+    return PrintPlan(arguments[0], FLAGS_json);
+  }
+  if (const std::string flag = FlagOfPlanGiven(); !flag.empty()) {
+    return UsageError("--" + flag + " goes with --plan");
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(arguments[0]));
   const absl::StatusOr<ModelView> view = ViewModel(*file);
   if (FLAGS_strict && !view.ok()) return WithFile(view.status(), arguments[0]);
@@ -104,6 +117,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   return strata::ToolMain(
       {.usage = "gguf_inspect FILE [flags]\n"
+                "gguf_inspect FILE --plan --vram 12GiB --ram 64GiB [--context N] [--profile FILE]\n"
                 "Shows what a GGUF model is: its size, experts, quantization and tokenizer. Of a\n"
                 "split model any shard may be named.",
        .json = &FLAGS_json},

@@ -281,7 +281,7 @@ TEST_F(ProfileBuildTest, TracesBecomeProfilesAndText) {
   const ProgramResult shown = RunTool({"show-trace", Path("trace")});
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("\nstep number=2 kind=prompt position=20 tokens=4 accepted=3 "));
-  EXPECT_THAT(shown.out, HasSubstr("\nswap after=2 newcomer=1.1 victim=none slot=0"));
+  EXPECT_THAT(shown.out, HasSubstr("\nswap after=2 newcomer=1.1 victim=none"));
   File("cut", Content(Path("trace")).substr(0, 300));
   EXPECT_EQ(RunTool({"show-trace", Path("cut")}).exit_code, 2);
   EXPECT_EQ(RunTool({"from-trace", "--out", Path("cut.profile"), Path("cut")}).exit_code, 2);

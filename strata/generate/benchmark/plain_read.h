@@ -7,7 +7,7 @@
 
 #include "absl/types/span.h"
 #include "strata/core/thread_pool.h"
-#include "strata/generate/benchmark/weight_reads.h"
+#include "strata/generate/model/dense_reads.h"
 
 namespace strata {
 

@@ -22,6 +22,10 @@ const float* AsF32(KvType type, const std::byte* rows, int64_t row_bytes, int si
   return scratch;
 }
 
+int64_t NumTiles(int64_t num_positions) {
+  return (num_positions + KvCache::kTilePositions - 1) / KvCache::kTilePositions;
+}
+
 }  // namespace
 
 KvCache::KvCache(KvType type, std::vector<KvShape> layers) : type_(type) {
@@ -33,7 +37,7 @@ KvCache::KvCache(KvType type, std::vector<KvShape> layers) : type_(type) {
 }
 
 void KvCache::Reserve(int64_t num_positions) {
-  const size_t num_tiles = (num_positions + kTilePositions - 1) / kTilePositions;
+  const auto num_tiles = static_cast<size_t>(NumTiles(num_positions));
   for (Layer& layer : layers_) {
     while (layer.tiles.size() < num_tiles) {
       layer.tiles.push_back(AllocateAligned<std::byte>(layer.tile_bytes()));
@@ -91,6 +95,13 @@ int64_t KvCache::bytes() const {
     sum += static_cast<int64_t>(layer.tiles.size()) * layer.tile_bytes();
   }
   return sum;
+}
+
+int64_t KvCache::BytesFor(KvType type, const KvShape& shape, int64_t num_positions) {
+  const Layer layer = {.shape = shape,
+                       .key_bytes = KvRowBytes(type, shape.key_size),
+                       .value_bytes = KvRowBytes(type, shape.value_size)};
+  return NumTiles(num_positions) * layer.tile_bytes();
 }
 
 }  // namespace strata

@@ -48,6 +48,8 @@ class KvCache {
 
   // Of all tiles in memory.
   int64_t bytes() const;
+  // Of the tiles of one layer for so many positions.
+  static int64_t BytesFor(KvType type, const KvShape& shape, int64_t num_positions);
 
  private:
   // Within a tile: of each head kTilePositions keys, then as many values.

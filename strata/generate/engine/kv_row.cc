@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/generate/kernels/activation.h"
@@ -59,6 +61,13 @@ void DecodeInt8(const Int8Block* row, absl::Span<float> values) {
 }
 
 }  // namespace
+
+std::optional<KvType> ParseKvType(absl::string_view name) {
+  if (name == "f32") return KvType::kF32;
+  if (name == "f16") return KvType::kF16;
+  if (name == "int8") return KvType::kInt8;
+  return std::nullopt;
+}
 
 int64_t KvRowBytes(KvType type, int size) {
   switch (type) {

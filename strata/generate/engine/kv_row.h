@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace strata {
@@ -12,6 +14,8 @@ namespace strata {
 // kInt8: blocks of 32 values (the last may be shorter) with a scale each, rounded as activations
 // are (strata/generate/kernels/activation.h).
 enum class KvType { kF32, kF16, kInt8 };
+// "f32", "f16", "int8"; empty for other names.
+std::optional<KvType> ParseKvType(absl::string_view name);
 
 // Bytes of a row of `size` values; a multiple of 4.
 int64_t KvRowBytes(KvType type, int size);

@@ -20,7 +20,7 @@ class Rows {
   void Resize(int64_t count, int64_t width) {
     count_ = count;
     width_ = width;
-    stride_ = (width + kValuesPerLine - 1) / kValuesPerLine * kValuesPerLine;
+    stride_ = StrideOf(width);
     const int64_t needed = count * stride_;
     if (needed <= static_cast<int64_t>(lent_.size())) {
       values_ = lent_.data();
@@ -40,6 +40,10 @@ class Rows {
     Resize(0, width_);
   }
 
+  // Of the memory for so many rows.
+  static int64_t BytesFor(int64_t count, int64_t width) {
+    return count * StrideOf(width) * int64_t{sizeof(float)};
+  }
   // Of the memory that it owns.
   int64_t bytes() const { return capacity_ * int64_t{sizeof(float)}; }
 
@@ -53,6 +57,10 @@ class Rows {
   }
 
  private:
+  static int64_t StrideOf(int64_t width) {
+    return (width + kValuesPerLine - 1) / kValuesPerLine * kValuesPerLine;
+  }
+
   int64_t count_ = 0;
   int64_t width_ = 0;
   int64_t stride_ = 0;

@@ -68,6 +68,10 @@ int64_t RoundUpToLine(int64_t bytes) {
   return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
 }
 
+int64_t ScaleBytes(ActivationForm form, int64_t size) {
+  return RoundUpToLine(size / BlockSizeOf(form) * int64_t{sizeof(float)});
+}
+
 }  // namespace
 
 int BlockSizeOf(ActivationForm form) {
@@ -108,10 +112,8 @@ void ActivationBuffer::Start(ActivationForm form, absl::Span<const float> x) {
   }
   // [q | scales | sums], the first two padded so that each begins aligned.
   const int64_t q_bytes = RoundUpToLine(view_.size);
-  const int64_t scale_bytes =
-      RoundUpToLine(view_.size / BlockSizeOf(form) * int64_t{sizeof(float)});
-  const int64_t bytes =
-      q_bytes + scale_bytes + view_.size / SumSizeOf(form) * int64_t{sizeof(int16_t)};
+  const int64_t scale_bytes = ScaleBytes(form, view_.size);
+  const int64_t bytes = BytesFor(form, view_.size);
   if (bytes > capacity_bytes_) {
     memory_ = AllocateAligned<std::byte>(bytes);
     capacity_bytes_ = bytes;
@@ -119,6 +121,12 @@ void ActivationBuffer::Start(ActivationForm form, absl::Span<const float> x) {
   view_.q = q_ = reinterpret_cast<int8_t*>(memory_.get());
   view_.scales = scales_ = reinterpret_cast<float*>(memory_.get() + q_bytes);
   view_.sums = sums_ = reinterpret_cast<int16_t*>(memory_.get() + q_bytes + scale_bytes);
+}
+
+int64_t ActivationBuffer::BytesFor(ActivationForm form, int64_t size) {
+  if (form == ActivationForm::kF32) return 0;
+  return RoundUpToLine(size) + ScaleBytes(form, size) +
+         size / SumSizeOf(form) * int64_t{sizeof(int16_t)};
 }
 
 bool ActivationBuffer::Convert(int64_t begin, int64_t end) {

@@ -51,8 +51,9 @@ class ActivationBuffer {
   [[nodiscard]] bool Convert(int64_t begin, int64_t end);
 
   const ActivationView& view() const { return view_; }
-  // Of its memory.
+  // Of its memory, and of that for a vector of `size` values.
   int64_t bytes() const { return capacity_bytes_; }
+  static int64_t BytesFor(ActivationForm form, int64_t size);
 
  private:
   AlignedArray<std::byte> memory_;

@@ -1,25 +1,17 @@
-// Which bytes of weights a step of one token reads: the matrices that every token meets, and those
-// of the experts that it chose. Vectors (norms, biases) and the row of the embedding are left out.
-#ifndef STRATA_GENERATE_BENCHMARK_WEIGHT_READS_H_
-#define STRATA_GENERATE_BENCHMARK_WEIGHT_READS_H_
+// Which bytes of the experts a step of one token reads.
+#ifndef STRATA_GENERATE_BENCHMARK_EXPERT_READS_H_
+#define STRATA_GENERATE_BENCHMARK_EXPERT_READS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "strata/generate/engine/step_observer.h"
 #include "strata/generate/kernels/router.h"
+#include "strata/generate/model/dense_reads.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
-
-using WeightBytes = absl::Span<const std::byte>;
-
-// In the order in which a step reads them, the experts apart.
-std::vector<WeightBytes> DenseReads(const ModelGraph& graph);
-
-int64_t SumOfSizes(absl::Span<const WeightBytes> parts);
 
 // Listens to an engine: the experts that its steps, of one token each, read.
 class ExpertReads : public StepObserver {
@@ -40,4 +32,4 @@ class ExpertReads : public StepObserver {
 
 }  // namespace strata
 
-#endif  // STRATA_GENERATE_BENCHMARK_WEIGHT_READS_H_
+#endif  // STRATA_GENERATE_BENCHMARK_EXPERT_READS_H_

@@ -1,4 +1,4 @@
-#include "strata/generate/benchmark/weight_reads.h"
+#include "strata/generate/model/dense_reads.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "strata/generate/kernels/router.h"
 #include "strata/generate/kernels/weight_matrix.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
-namespace {
 
 WeightBytes BytesOf(const WeightMatrix& weights) {
   return WeightBytes(weights.data, static_cast<size_t>(weights.rows * weights.row_bytes()));
 }
+
+namespace {
 
 void AddFeedForward(const FeedForward& part, std::vector<WeightBytes>& reads) {
   for (const Linear* linear : {&part.gate, &part.up, &part.down}) {
@@ -51,19 +51,5 @@ int64_t SumOfSizes(absl::Span<const WeightBytes> parts) {
   for (const WeightBytes& part : parts) sum += static_cast<int64_t>(part.size());
   return sum;
 }
-
-void ExpertReads::OnRouting(int layer, int64_t position, absl::Span<const ExpertChoice> chosen) {
-  if (position != last_position_) steps_.emplace_back();
-  last_position_ = position;
-  const auto& experts = std::get<MixtureOfExperts>(graph_.layers[layer].feed_forward);
-  for (const ExpertChoice& choice : chosen) {
-    for (const ExpertLinears* linears : {&experts.gate, &experts.up, &experts.down}) {
-      steps_.back().push_back(BytesOf(linears->Weights(linears->data[choice.expert])));
-    }
-  }
-}
-
-void ExpertReads::OnLayerOutput(int /*layer*/, int64_t /*position*/,
-                                absl::Span<const float> /*x*/) {}
 
 }  // namespace strata

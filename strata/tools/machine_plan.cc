@@ -1,0 +1,126 @@
+#include "strata/tools/machine_plan.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "strata/cache/cache_forecast.h"
+#include "strata/cache/expert_geometry.h"
+#include "strata/cache/expert_profile.h"
+#include "strata/cache/slot_plan.h"
+#include "strata/core/cli/byte_size.h"
+#include "strata/core/pin_limits.h"
+#include "strata/generate/footprint.h"
+
+namespace strata {
+namespace {
+
+CacheForecast Forecast(const ExpertProfile* profile, const ExpertGeometry& geometry,
+                       absl::Span<const int> residents) {
+  return profile == nullptr ? ForecastOf(geometry, residents) : ForecastOf(*profile, residents);
+}
+
+// In the order in which they are pinned: what no slot holds first.
+std::vector<int> PinOrder(const ExpertGeometry& geometry, absl::Span<const int> ranking,
+                          absl::Span<const int> residents) {
+  std::vector<bool> has_slot(static_cast<size_t>(geometry.size()), false);
+  for (const int number : residents) has_slot[number] = true;
+  std::vector<int> order = SlotPlan::CompleteRanking(geometry, ranking);
+  std::stable_partition(order.begin(), order.end(), [&](int number) { return !has_slot[number]; });
+  return order;
+}
+
+void PlaceSlots(const Machine& machine, const SlotPlan& slots, MachinePlan& plan) {
+  plan.num_slots = slots.num_slots();
+  plan.slot_bytes = slots.bytes();
+  if (plan.vram_needed_bytes > machine.vram_bytes) {
+    plan.shortage = absl::StrCat("it does not fit: without a single expert it takes ",
+                                 FormatByteSize(plan.vram_needed_bytes), " of GPU memory, ",
+                                 FormatByteSize(plan.vram_needed_bytes - machine.vram_bytes),
+                                 " more than there is");
+  }
+}
+
+void PlaceInHostMemory(const Machine& machine, const ExpertGeometry& geometry,
+                       absl::Span<const int> ranking, const SlotPlan& slots,
+                       const ExpertProfile* profile, MachinePlan& plan) {
+  int64_t max_blob_bytes = 0;
+  for (const ExpertGeometry::Layer& layer : geometry.layers()) {
+    max_blob_bytes = std::max(max_blob_bytes, layer.blob_bytes);
+  }
+  const int64_t budget =
+      ChooseDefaultPinBudget({.available_bytes = machine.ram_bytes}, /*pins_count_as_locked=*/false)
+          .bytes;
+  plan.stage_bytes = std::min(budget, machine.num_stages * max_blob_bytes);
+  std::vector<int> reachable(slots.experts().begin(), slots.experts().end());
+  int64_t bytes_outside = 0;
+  for (const int number : PinOrder(geometry, ranking, slots.experts())) {
+    const int64_t bytes = geometry.LayerOf(number).expert_bytes;
+    if (plan.pinned_bytes() + bytes > budget) break;
+    plan.pinned_expert_bytes += bytes;
+    ++plan.num_pinned;
+    reachable.push_back(number);
+  }
+  std::vector<bool> is_reachable(static_cast<size_t>(geometry.size()), false);
+  for (const int number : reachable) is_reachable[number] = true;
+  for (int number = 0; number < geometry.size(); ++number) {
+    if (is_reachable[number]) continue;
+    ++plan.num_in_file;
+    bytes_outside += geometry.LayerOf(number).expert_bytes;
+  }
+  plan.file_bytes = bytes_outside;
+  std::sort(reachable.begin(), reachable.end());
+  reachable.erase(std::unique(reachable.begin(), reachable.end()), reachable.end());
+  plan.file_read_bytes = Forecast(profile, geometry, reachable).miss_bytes;
+}
+
+MachinePlan::Bound BoundOf(double bytes, double gb_per_s) {
+  return {.bytes = bytes, .tokens_per_s = bytes > 0 ? gb_per_s * 1e9 / bytes : 0};
+}
+
+void BoundSpeed(const Machine& machine, MachinePlan& plan) {
+  // A miss crosses the link, and is read from host memory first.
+  plan.link = BoundOf(plan.forecast.miss_bytes, machine.link_gb_per_s);
+  plan.dram = BoundOf(plan.forecast.miss_bytes, machine.dram_gb_per_s);
+  plan.disk = BoundOf(plan.file_read_bytes, machine.disk_gb_per_s);
+  plan.gpu =
+      BoundOf(static_cast<double>(plan.footprint.dense_read_bytes) +
+                  static_cast<double>(plan.footprint.kv_read_bytes) + plan.forecast.hit_bytes,
+              machine.gpu_gb_per_s);
+  double least = 0;
+  const auto consider = [&](const MachinePlan::Bound& bound, const char* name) {
+    if (bound.tokens_per_s == 0 || (least > 0 && bound.tokens_per_s >= least)) return;
+    least = bound.tokens_per_s;
+    plan.tightest = name;
+  };
+  consider(plan.link, "link");
+  consider(plan.dram, "dram");
+  consider(plan.gpu, "gpu");
+  consider(plan.disk, "disk");
+}
+
+}  // namespace
+
+MachinePlan PlanMachine(const Machine& machine, const Footprint& footprint,
+                        const ExpertGeometry& geometry, const ExpertProfile* profile) {
+  MachinePlan plan = {.footprint = footprint, .has_profile = profile != nullptr};
+  plan.vram_needed_bytes = footprint.dense_bytes + footprint.kv_bytes + footprint.workspace_bytes +
+                           machine.vram_reserve_bytes;
+  plan.num_experts = geometry.size();
+  for (int number = 0; number < geometry.size(); ++number) {
+    plan.expert_bytes += geometry.LayerOf(number).expert_bytes;
+  }
+  const std::vector<int> ranking = profile == nullptr ? std::vector<int>() : profile->Rank();
+  const int64_t for_slots = std::max<int64_t>(0, machine.vram_bytes - plan.vram_needed_bytes);
+  const SlotPlan slots(geometry, SlotBudget::Bytes(for_slots), ranking);
+  PlaceSlots(machine, slots, plan);
+  plan.forecast = Forecast(profile, geometry, slots.experts());
+  PlaceInHostMemory(machine, geometry, ranking, slots, profile, plan);
+  BoundSpeed(machine, plan);
+  return plan;
+}
+
+}  // namespace strata

@@ -1,0 +1,107 @@
+// gguf_inspect --plan as a program, and what generate then really allocates.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "strata/core/cli/json_output.h"
+#include "strata/core/cli/run_program.h"
+#include "strata/core/cli/runfiles.h"
+
+namespace strata {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Tiny() { return Runfile("testdata/strata-tiny-q4_k_m.gguf").value(); }
+
+ProgramResult RunTool(const char* program, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), Runfile(program).value());
+  return RunProgram(arguments);
+}
+
+ProgramResult Plan(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {Tiny(), "--plan"});
+  return RunTool("strata/tools/gguf_inspect", arguments);
+}
+
+Json PlanJson(std::vector<std::string> arguments) {
+  arguments.push_back("--json");
+  const ProgramResult result = Plan(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return Json::parse(result.out);
+}
+
+void ExpectWithinFivePercent(const Json& planned, const Json& allocated) {
+  EXPECT_NEAR(planned.get<double>(), allocated.get<double>(), 0.05 * allocated.get<double>());
+}
+
+TEST(PlanCommandTest, AgreesWithWhatGenerateAllocates) {
+  for (const char* kv : {"f32", "int8"}) {
+    const Json plan = PlanJson({"--vram=18MiB", "--vram_reserve=8MiB", "--ram=1GiB",
+                                "--context=128", "--prompt_batch=32", absl::StrCat("--kv=", kv)});
+    const int slots = plan["vram"]["slots"];
+    ASSERT_GT(slots, 5);
+    ASSERT_LT(slots, 64);
+    const ProgramResult result = RunTool(
+        "strata/generate/generate",
+        {"--model=" + Tiny(),
+         absl::StrCat("--prompt_file=", Runfile("testdata/benchmark_text.txt").value()), "--json",
+         "--max_new=1", absl::StrCat("--expert_cache=", slots), "--expert_source=registered",
+         "--prompt_batch=32", absl::StrCat("--kv=", kv), "--stats"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const Json stats = Json::parse(result.out)["stats"];
+    const Json whole_context = PlanJson(
+        {"--vram=18MiB", "--vram_reserve=8MiB", "--ram=1GiB", "--prompt_batch=32",
+         absl::StrCat("--context=", stats["prompt_tokens"].get<int>()), absl::StrCat("--kv=", kv)});
+    EXPECT_EQ(stats["slots"], slots);
+    ExpectWithinFivePercent(plan["vram"]["slot_bytes"], stats["slot_bytes"]);
+    ExpectWithinFivePercent(whole_context["vram"]["kv_bytes"], stats["kv_bytes"]);
+    ExpectWithinFivePercent(plan["vram"]["workspace_bytes"], stats["workspace_bytes"]);
+    ExpectWithinFivePercent(plan["ram"]["pinned_bytes"], stats["pinned_bytes"]);
+  }
+}
+
+TEST(PlanCommandTest, TellsPeopleWhatGoesWhere) {
+  const ProgramResult result = Plan({"--vram=24MiB", "--vram_reserve=8MiB", "--ram=1GiB"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* words : {"expert slots", "KV cache", "pinned experts", "expected hit rate",
+                            "no profile", "tokens/s at most", "the tightest is the"}) {
+    EXPECT_THAT(result.out, HasSubstr(words));
+  }
+}
+
+TEST(PlanCommandTest, SaysThatAModelDoesNotFit) {
+  const ProgramResult result = Plan({"--vram=4MiB", "--ram=1GiB"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("it does not fit"));
+  EXPECT_EQ(PlanJson({"--vram=4MiB", "--ram=1GiB"})["fits"], false);
+}
+
+TEST(PlanCommandTest, AProfileGivesTheHitRateToExpect) {
+  const std::string profile = testing::TempDir() + "/profile";
+  const ProgramResult built =
+      RunTool("strata/tools/profile_build", {"build", "--model", Tiny(), "--out", profile,
+                                             Runfile("testdata/benchmark_text.txt").value()});
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  const std::vector<std::string> machine = {"--vram=24MiB", "--vram_reserve=8MiB", "--ram=1GiB"};
+  const Json without = PlanJson(machine);
+  std::vector<std::string> with = machine;
+  with.push_back("--profile=" + profile);
+  EXPECT_EQ(PlanJson(with)["profile"], true);
+  EXPECT_GT(PlanJson(with)["hit_rate"], without["hit_rate"]);
+}
+
+TEST(PlanCommandTest, RefusesWhatItDoesNotUnderstand) {
+  EXPECT_EQ(Plan({"--vram=4MiB"}).exit_code, 1);
+  EXPECT_EQ(Plan({"--vram=4MiB", "--ram=x"}).exit_code, 1);
+  EXPECT_EQ(Plan({"--vram=4MiB", "--ram=4MiB", "--kv=f64"}).exit_code, 1);
+  EXPECT_EQ(Plan({"--vram=4MiB", "--ram=4MiB", "--link_gbps=0"}).exit_code, 1);
+  EXPECT_EQ(Plan({"--vram=4MiB", "--ram=4MiB", "--tensors"}).exit_code, 1);
+  EXPECT_EQ(RunTool("strata/tools/gguf_inspect", {Tiny(), "--vram=4MiB"}).exit_code, 1);
+  EXPECT_EQ(Plan({"--vram=4MiB", "--ram=4MiB", "--profile=" + Tiny()}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace strata
