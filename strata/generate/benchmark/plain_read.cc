@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "strata/core/thread_pool.h"
-#include "strata/generate/benchmark/expert_reads.h"
+#include "strata/generate/model/dense_reads.h"
 #include "strata/generate/kernels/run_on_isa.h"
 
 namespace strata {
