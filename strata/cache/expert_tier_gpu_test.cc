@@ -1,7 +1,7 @@
 // The tier on a real card: experts swap, fill and are lent while asynchronous copies read them, and
 // no byte and no entry of the table's image may ever be wrong.
 //
-// STRATA_TEST_STEPS sets the steps of each test: 4,000 of small experts take about ten seconds.
+// STRATA_TEST_STEPS sets the steps of each test.
 #include <memory>
 #include <utility>
 
