@@ -21,8 +21,8 @@ using Call = HostDeviceFaults::Call;
 using ::testing::ElementsAre;
 
 // Eight slots with experts 0 to 3 of both layers; nothing is swapped.
-TierMachine::Options Static(HostDevice::Options device = {.max_delay_yields = 2}) {
-  TierMachine::Options options = {.device = device};
+TierMachine::Options Static() {
+  TierMachine::Options options;
   options.tier.policy.max_swaps = 0;
   return options;
 }
@@ -145,7 +145,7 @@ TEST(TierLendingTest, APromptThatEndsEarlyLeavesTheSlotsEmptyForTheNext) {
 TEST(TierLendingTest, ASecondPromptWhileTheFirstOnesExpertsComeBackIsSafe) {
   for (int num_steps = 0; num_steps < 6; ++num_steps) {
     SCOPED_TRACE(num_steps);
-    TierMachine machine(Static({.max_delay_yields = 20}));
+    TierMachine machine(Static(), {.max_delay_yields = 20});
     ASSERT_TRUE(machine.tier->Fill({}).ok());
     machine.tier->LendSlots(8).value();
     machine.tier->FirstTokenOut();
@@ -163,9 +163,9 @@ TEST(TierLendingTest, ASecondPromptWhileTheFirstOnesExpertsComeBackIsSafe) {
 }
 
 TEST(TierLendingTest, CopiesNothingIntoMemoryThatThePromptStillUses) {
-  TierMachine::Options options = Static({.copies = HostDevice::kHeld});
+  TierMachine::Options options = Static();
   options.image = false;
-  TierMachine machine(options);
+  TierMachine machine(options, {.copies = HostDevice::kHeld});
   machine.tier->StartFill({.verify = SlotVerify::kNone});
   while (!machine.tier->fill_done()) {
     machine.StepWith({});
@@ -201,7 +201,7 @@ TEST(TierLendingTest, CopiesNothingIntoMemoryThatThePromptStillUses) {
 }
 
 TEST(TierLendingTest, WaitsForCopiesUnderWayAndCountsThatApart) {
-  TierMachine machine(Static({.copy_bytes_per_second = 1e6}));
+  TierMachine machine(Static(), {.copy_bytes_per_second = 1e6});
   machine.tier->StartFill({.verify = SlotVerify::kNone});
   machine.StepWith({0});
   const absl::StatusOr<SlotLoan> loan = machine.tier->LendSlots(4);
@@ -249,7 +249,7 @@ TEST(TierLendingTest, LendsInTheMiddleOfARoundOfSwaps) {
   for (int num_steps = 1; num_steps < 8; ++num_steps) {
     for (const TierMachine::Host host :
          {TierMachine::Host::kRegistered, TierMachine::Host::kArena}) {
-      TierMachine machine({.device = {.max_delay_yields = 20}, .host = host});
+      TierMachine machine({.host = host}, {.max_delay_yields = 20});
       ASSERT_TRUE(machine.tier->Fill({}).ok());
       for (int i = 0; i < num_steps; ++i) machine.StepWith({8, 9, 10});
       absl::StatusOr<SlotLoan> loan = machine.tier->LendSlots(6);

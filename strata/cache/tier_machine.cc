@@ -9,23 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "glog/logging.h"
 #include "strata/cache/expert_files.h"
+#include "strata/cache/slot_cache.h"
 
 namespace strata {
-
-ExpertGeometry GeometryOf(const TestExperts& experts, int num_used) {
-  std::vector<ExpertGeometry::Layer> layers;
-  int num_experts = 0;
-  for (const ExpertId id : experts.ids()) {
-    num_experts = std::max(num_experts, id.index + 1);
-    if (id.index > 0) continue;
-    ExpertGeometry::Layer layer = {.block = id.layer, .blob_bytes = experts.files().BlobBytes(id)};
-    for (const ExpertSlice& slice : experts.files().Slices(id)) layer.expert_bytes += slice.bytes;
-    layers.push_back(layer);
-  }
-  return ExpertGeometry(std::move(layers), num_experts, num_used);
-}
 
 void StepChecker::Launch(std::vector<int> numbers, bool exactly) {
   std::vector<ExpertEntry> expected;
@@ -57,52 +44,10 @@ bool StepChecker::IsRight(int number, const ExpertEntry& entry) const {
   return true;
 }
 
-TierMachine::TierMachine(const Options& options)
-    : experts(options.experts),
-      geometry(GeometryOf(experts, options.num_used)),
-      device(options.device),
-      budget(int64_t{1} << 40, "a test"),
-      memory(device, budget),
-      reader(experts.files()),
-      registered(experts.files(), device, budget),
-      plan(geometry, options.budget, options.tier.hottest_first) {
-  if (options.host == Host::kRegistered) registered.Register(experts.ids());
-  if (options.host == Host::kArena) {
-    std::vector<bool> is_planned(geometry.size(), false);
-    for (const int expert : plan.experts()) is_planned[expert] = true;
-    std::vector<ExpertId> others;
-    for (int number = 0; number < geometry.size(); ++number) {
-      if (!is_planned[number]) others.push_back(geometry.IdOf(number));
-    }
-    auto made =
-        PinnedArena::Create({.num_spare_places = options.num_spare_places}, others, reader, memory);
-    if (made.ok()) arena = *std::move(made);
-  }
-  stages =
-      std::move(StagePool::Create(
-                    {.stage_bytes = experts.files().max_blob_bytes(), .num_stages = 4}, memory))
-          .value();
-  patches = std::move(StagePool::Create({.stage_bytes = options.patch_bytes,
-                                         .num_stages = options.num_patches,
-                                         .min_stages = 1},
-                                        memory))
-                .value();
-  source = std::make_unique<ExpertSource>(reader, &registered, arena.get());
-  stream = std::move(device.CreateStream()).value();
-  ExpertTier::Options tier_options = options.tier;
-  if (options.image) {
-    tier_options.table_stream = &stream;
-    tier_options.table_patches = patches.get();
-  }
-  tier =
-      std::move(
-          ExpertTier::Create(
-              tier_options, geometry, plan,
-              {.device = device, .source = *source, .arena = arena.get(), .stages = stages.get()}))
-          .value();
-  tier->SetRates({.copy_bytes_per_ns = 1, .miss_fixed_ns = 0, .miss_ns_per_byte = 1});
-  checker = std::make_unique<StepChecker>(device, stream, experts, geometry, tier->table());
-}
+TierMachine::TierMachine(const Options& options, const HostDevice::Options& device_options)
+    : TierMachineDevice(device_options),
+      TierParts(device, options),
+      checker(std::make_unique<StepChecker>(device, stream, experts, geometry, tier->table())) {}
 
 TierMachine::~TierMachine() {
   device.faults().Heal();
@@ -166,8 +111,7 @@ void TierMachine::Settle() {
   while (num_quiet < 3) {
     Step({});
     device.Drain(stream);
-    const bool quiet = tier->slots().NumIn(SlotState::kCopying) == 0 && tier->fill_done();
-    num_quiet = quiet ? num_quiet + 1 : 0;
+    num_quiet = IsSettled() ? num_quiet + 1 : 0;
   }
 }
 

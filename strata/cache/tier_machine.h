@@ -1,5 +1,5 @@
-// A tier and all it stands on, over a HostDevice and experts of random bytes, for tests; and a
-// model that does nothing but read its experts through the table and compare them with the files.
+// A tier over a HostDevice, for tests, and a model that does nothing but read its experts through
+// the table and compare them with the files.
 #ifndef STRATA_CACHE_TIER_MACHINE_H_
 #define STRATA_CACHE_TIER_MACHINE_H_
 
@@ -11,25 +11,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "strata/cache/blob_reader.h"
 #include "strata/cache/expert_geometry.h"
-#include "strata/cache/expert_source.h"
 #include "strata/cache/expert_table.h"
-#include "strata/cache/expert_tier.h"
-#include "strata/cache/pinned_arena.h"
-#include "strata/cache/registered_experts.h"
-#include "strata/cache/slot_plan.h"
-#include "strata/cache/stage_pool.h"
 #include "strata/cache/test_experts.h"
+#include "strata/cache/tier_parts.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
 #include "strata/core/host_device.h"
-#include "strata/core/host_memory.h"
-#include "strata/core/pin_budget.h"
 
 namespace strata {
-
-ExpertGeometry GeometryOf(const TestExperts& experts, int num_used);
 
 // The place of a kernel: runs on the stream, at its own time, finds experts through the table's
 // image and compares the bytes there with the files'.
@@ -57,27 +47,16 @@ class StepChecker {
   std::atomic<int64_t> num_read_ = 0, num_wrong_ = 0;
 };
 
-class TierMachine {
+// Outlives the parts of a TierMachine.
+struct TierMachineDevice {
+  explicit TierMachineDevice(const HostDevice::Options& options) : device(options) {}
+  HostDevice device;
+};
+
+class TierMachine : public TierMachineDevice, public TierParts {
  public:
-  enum class Host { kRegistered, kArena, kPageable };
-
-  struct Options {
-    TestExperts::Options experts = {.num_layers = 2, .num_experts = 16};
-    int num_used = 2;
-    HostDevice::Options device = {.max_delay_yields = 2, .shuffle_batches = true};
-    Host host = Host::kRegistered;
-    int num_spare_places = 4;  // Of the arena, which holds what the plan does not.
-    SlotBudget budget = SlotBudget::Slots(8);
-    bool image = true;
-    int64_t patch_bytes = 1024;
-    int num_patches = 8;
-    ExpertTier::Options tier = {
-        .policy = {.adapt_every = 1, .max_swaps = 4, .decay = 0.9, .margin = 0},
-        .fill_chunk = 3,
-        .filler = {.num_readers = 2, .num_queues = 2, .blobs_per_submission = 2}};
-  };
-
-  explicit TierMachine(const Options& options);
+  explicit TierMachine(const Options& options, const HostDevice::Options& device_options = {
+                                                   .max_delay_yields = 2, .shuffle_batches = true});
   ~TierMachine();
 
   // A whole step of one token per entry of `tokens`, each an index by layer and rank; `accepted`
@@ -96,20 +75,6 @@ class TierMachine {
   // `stride`.
   int NumWrongSlots(int first = 0, int stride = 1) const;
 
-  const TestExperts experts;
-  const ExpertGeometry geometry;
-  HostDevice device;
-  PinBudget budget;
-  HostMemory memory;
-  BlobReader reader;
-  RegisteredExperts registered;
-  SlotPlan plan;
-  std::unique_ptr<PinnedArena> arena;
-  std::unique_ptr<StagePool> stages;
-  std::unique_ptr<StagePool> patches;
-  std::unique_ptr<ExpertSource> source;
-  DeviceStream stream;  // Of the kernels.
-  std::unique_ptr<ExpertTier> tier;
   std::unique_ptr<StepChecker> checker;
   // Whether the device may refuse things: then steps fail now and then and are made good.
   bool faulty = false;

@@ -33,9 +33,6 @@ TierMachine::Options OptionsOfChurn(Host host, uint64_t seed) {
   TierMachine::Options options = {
       .experts = {.num_layers = 4, .num_experts = 64, .slice_bytes = {96, 96, 160}, .seed = seed},
       .num_used = 16,
-      .device = {.max_delay_yields = static_cast<int>(seed % 3),
-                 .shuffle_batches = true,
-                 .seed = seed},
       .host = host,
       .num_spare_places = 64,
       .budget = SlotBudget::Slots(128),
@@ -152,7 +149,9 @@ TEST(TierPropertyTest, SoakOfSwapsWithSlowReorderedAndFailingCopiesReadsNoWrongB
     constexpr std::array kHosts = {Host::kRegistered, Host::kArena, Host::kPageable};
     TierMachine::Options options = OptionsOfChurn(kHosts[round % 3], seed + round);
     options.image = round != 2;
-    TierMachine machine(options);
+    TierMachine machine(options, {.max_delay_yields = static_cast<int>((seed + round) % 3),
+                                  .shuffle_batches = true,
+                                  .seed = seed + round});
     machine.tier->StartFill({.verify = SlotVerify::kNone});
     machine.faulty = true;
     if (round >= 2) {
