@@ -48,7 +48,7 @@ TEST_P(ExpertTierGpuTest, ReadsNoWrongByteOfLargeExperts) {
       {.experts = {.num_layers = 4, .num_experts = 48, .slice_bytes = {442368, 442368, 645120}},
        .host = GetParam(),
        .num_slots = 64,
-       .num_steps = TestSteps(1000)});
+       .num_steps = TestSteps(250)});
 }
 
 INSTANTIATE_TEST_SUITE_P(Hosts, ExpertTierGpuTest,

@@ -100,7 +100,10 @@ TEST(ExpertTierTest, SwapsWhatIsUsedForWhatIsNotWithoutAnyStepReadingWrongBytes)
       SCOPED_TRACE(testing::Message() << static_cast<int>(host) << " " << image);
       TierMachine machine({.host = host, .image = image});
       ASSERT_TRUE(machine.tier->Fill({}).ok());
-      for (int i = 0; i < 200; ++i) machine.StepWith({8 + i / 50 % 2 * 4, 9 + i / 50 % 2 * 4});
+      for (const int first : {8, 12, 8, 12}) {
+        const std::vector<int> used = {first, first + 1};
+        machine.StepUntil(used, [&] { return machine.ServesFromSlots(used); });
+      }
       machine.Settle();
       const TierCounters counters = machine.tier->counters();
       EXPECT_GE(counters.swaps_visible, 8);
@@ -273,11 +276,14 @@ TEST(ExpertTierTest, ServesModelsOf512ExpertsAndTopKsBeyondTheSlotsOfALayer) {
   options.tier.policy.max_swaps = 32;
   TierMachine machine(options);
   ASSERT_TRUE(machine.tier->Fill({}).ok());
-  for (int i = 0; i < 60; ++i) machine.StepWith({3, 40, 77, 114, 151, 188, 225, 262, 299, 511});
+  const std::vector<int> used = {3, 40, 77, 114, 151, 188, 225, 262, 299, 511};
+  const int num_steps =
+      machine.StepUntil(used, [&] { return machine.tier->counters().swaps_visible == 6; });
+  machine.StepWith(used);
   machine.Settle();
   ExpectSound(machine);
   const TierCounters counters = machine.tier->counters();
-  EXPECT_EQ(counters.routed, 60 * 30);
+  EXPECT_EQ(counters.routed, (num_steps + 1) * 30);
   EXPECT_EQ(counters.swaps_visible, 6) << "all are used alike: no more than the slots are swapped";
   EXPECT_GT(counters.hits, 0);
 }
@@ -288,7 +294,8 @@ TEST(ExpertTierTest, MeasuresWhatSwapsSaveOverTheHorizonTheyWereDecidedFor) {
   TierMachine machine(options);
   ASSERT_TRUE(machine.tier->Fill({}).ok());
   // Used every round: the prediction, made from few rounds, is less than what comes.
-  for (int i = 0; i < 100; ++i) machine.StepWith({9});
+  machine.StepUntil({9}, [&] { return machine.tier->counters().swaps_visible == 2; });
+  for (int i = 0; i < 20; ++i) machine.StepWith({9});
   machine.FinishSteps();
   const TierCounters counters = machine.tier->counters();
   EXPECT_EQ(counters.swaps_visible, 2);

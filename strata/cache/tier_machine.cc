@@ -1,15 +1,21 @@
 #include "strata/cache/tier_machine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "glog/logging.h"
 #include "strata/cache/expert_files.h"
+#include "strata/cache/expert_geometry.h"
+#include "strata/cache/expert_table.h"
 #include "strata/cache/slot_cache.h"
 
 namespace strata {
@@ -104,6 +110,27 @@ void TierMachine::Await(const DeviceEvent& event) {
 void TierMachine::FinishSteps() {
   Await(std::exchange(previous_, DeviceEvent()));
   Await(last_);
+}
+
+int TierMachine::StepUntil(const std::vector<int>& indices, const std::function<bool()>& is_done) {
+  constexpr int kForEver = 100000;
+  int num_steps = 0;
+  while (!is_done()) {
+    CHECK_LT(num_steps++, kForEver);
+    StepWith(indices);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  return num_steps;
+}
+
+bool TierMachine::ServesFromSlots(const std::vector<int>& indices) const {
+  for (const ExpertGeometry::Layer& layer : geometry.layers()) {
+    for (const int index : indices) {
+      const int number = geometry.NumberOf({.layer = layer.block, .index = index});
+      if (tier->Entry(number).form != EntryForm::kSlot) return false;
+    }
+  }
+  return true;
 }
 
 void TierMachine::Settle() {

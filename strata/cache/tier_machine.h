@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -67,6 +68,11 @@ class TierMachine : public TierMachineDevice, public TierParts {
   void StepWith(const std::vector<int>& indices) {
     Step({Token(geometry.layers().size(), indices)});
   }
+  // Such steps until `is_done`, with a pause after each: swaps take their time beside the steps,
+  // and these take none. Returns how many it took; dies when it takes for ever.
+  int StepUntil(const std::vector<int>& indices, const std::function<bool()>& is_done);
+  // Whether the experts of these indices have slots in all layers.
+  bool ServesFromSlots(const std::vector<int>& indices) const;
   // Steps that use nothing, until no copy is under way.
   void Settle();
   void FinishSteps();

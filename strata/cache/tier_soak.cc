@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -215,11 +217,14 @@ void Soak::ExpectAccountsAgree() const {
 
 absl::Status Soak::Rest() {
   tier_.FirstTokenOut();
+  // Copies take their time beside steps that take none.
   constexpr int kMostSteps = 20000;
+  constexpr auto kPause = std::chrono::milliseconds(1);
   int num_steps = 0;
   for (int num_quiet = 0; num_quiet < 3; ++num_steps) {
     if (num_steps == kMostSteps) return absl::DeadlineExceededError("the tier finds no rest");
     RETURN_IF_ERROR(StepThatUsesNothing());
+    std::this_thread::sleep_for(kPause);
     num_quiet = parts_.IsSettled() ? num_quiet + 1 : 0;
   }
   RETURN_IF_ERROR(ReadAllExperts());
