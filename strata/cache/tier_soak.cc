@@ -78,8 +78,10 @@ class Soak {
   absl::Status Step(absl::Span<const int> numbers, const Token& token);
   absl::Status StepWith(const Token& token);
   absl::Status StepThatUsesNothing() { return Step({}, {}); }
+  absl::Status FinishSteps();
   absl::Status ReadAllExperts();
   absl::Status CheckSlots();
+  absl::Status NoRest() const;
   void ExpectAccountsAgree() const;
   ReadingStep::Counts Counts() const;
 
@@ -215,15 +217,31 @@ void Soak::ExpectAccountsAgree() const {
   EXPECT_LE(under_way, kMaxSwaps) << "more than one round";
 }
 
+// What is still under way.
+absl::Status Soak::NoRest() const {
+  const TierCounters counters = tier_.counters();
+  return absl::DeadlineExceededError(absl::StrFormat(
+      "the tier finds no rest: the fill is %s; %d slots empty, %d copying, %d draining, %d lent; "
+      "%d swaps decided, %d shown, %d failed, %d dropped; %d rounds, %d of them skipped, %d "
+      "postponed",
+      tier_.fill_done() ? "done" : "not done", tier_.slots().NumIn(SlotState::kEmpty),
+      tier_.slots().NumIn(SlotState::kCopying), tier_.slots().NumIn(SlotState::kDraining),
+      tier_.slots().NumIn(SlotState::kLent), counters.swaps_decided, counters.swaps_visible,
+      counters.swaps_failed, counters.swaps_dropped, counters.rounds, counters.rounds_skipped,
+      counters.postponed));
+}
+
 absl::Status Soak::Rest() {
   tier_.FirstTokenOut();
-  // Copies take their time beside steps that take none.
-  constexpr int kMostSteps = 20000;
+  // Fills and swaps take their time beside the steps, and steps without a gap between them leave no
+  // room on the link for reading slots back.
+  constexpr int kMostSteps = 4000;
   constexpr auto kPause = std::chrono::milliseconds(1);
   int num_steps = 0;
   for (int num_quiet = 0; num_quiet < 3; ++num_steps) {
-    if (num_steps == kMostSteps) return absl::DeadlineExceededError("the tier finds no rest");
+    if (num_steps == kMostSteps) return NoRest();
     RETURN_IF_ERROR(StepThatUsesNothing());
+    RETURN_IF_ERROR(FinishSteps());
     std::this_thread::sleep_for(kPause);
     num_quiet = parts_.IsSettled() ? num_quiet + 1 : 0;
   }
@@ -239,6 +257,10 @@ absl::Status Soak::ReadAllExperts() {
     RETURN_IF_ERROR(Step(numbers, {}));
     numbers.clear();
   }
+  return FinishSteps();
+}
+
+absl::Status Soak::FinishSteps() {
   for (const std::unique_ptr<ReadingStep>& step : steps_) RETURN_IF_ERROR(step->Finish());
   return absl::OkStatus();
 }

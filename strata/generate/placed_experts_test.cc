@@ -142,7 +142,8 @@ void ExpectSameBits(const OpenModel& model, const std::string& profile, double p
   }
 }
 
-void ExpectSameBitsWhateverThePlacement(const OpenModel& model) {
+void ExpectSameBitsWhateverThePlacement(const OpenModel& model,
+                                        const std::vector<double>& percents) {
   const std::string profile = WriteProfile(model);
   Engine mapped(*model.file, model.graph, {.num_threads = 2});
   std::vector<float> expected;
@@ -150,21 +151,21 @@ void ExpectSameBitsWhateverThePlacement(const OpenModel& model) {
   Answer(mapped, kSecondPrompt, expected);
   for (const Choice choice :
        {Choice::kRegistered, Choice::kArena, Choice::kStage, Choice::kPageable}) {
-    for (const double percent : {5, 10, 25, 50, 100}) {
+    for (const double percent : percents) {
       ExpectSameBits(model, profile, percent, choice, expected);
     }
   }
 }
 
 TEST(PlacedExpertsTest, NoBitDependsOnPlacement) {
-  ExpectSameBitsWhateverThePlacement(
-      OpenModel(Runfile("testdata/strata-tiny-q4_k_m.gguf").value()));
+  ExpectSameBitsWhateverThePlacement(OpenModel(Runfile("testdata/strata-tiny-q4_k_m.gguf").value()),
+                                     {5, 10, 25, 50, 100});
 }
 
 TEST(PlacedExpertsTest, NorInAModelWhoseBlobsAreOfManySizes) {
   const std::optional<std::string> path = SharedFile("models/strata-small-q4_k_m.gguf");
   if (!path.has_value()) GTEST_SKIP() << "STRATA_TEST_DATA names no folder with strata-small";
-  ExpectSameBitsWhateverThePlacement(OpenModel(*path));
+  ExpectSameBitsWhateverThePlacement(OpenModel(*path), {25});
 }
 
 // Fused gate and up, biases, dense layers, a shared expert.
