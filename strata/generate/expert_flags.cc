@@ -1,9 +1,6 @@
 #include "strata/generate/expert_flags.h"
 
-#include <cmath>
-#include <cstdint>
 #include <optional>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

@@ -9,7 +9,6 @@
 #ifndef STRATA_GENERATE_PLACED_EXPERTS_H_
 #define STRATA_GENERATE_PLACED_EXPERTS_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
