@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -61,11 +62,14 @@ void HostSlab::Touch(int num_threads) const {
   // Threads share no huge page, and a small slab is not worth more than one of them.
   const int64_t part = RoundUp((size + num_threads - 1) / num_threads, kHugePageBytes);
   std::vector<std::thread> threads;
+  // Also when one of them cannot be started.
+  const absl::Cleanup join = [&threads] {
+    for (std::thread& thread : threads) thread.join();
+  };
   for (int64_t start = part; start < size; start += part) {
     threads.emplace_back(TouchPages, bytes_.subspan(start, part), page_bytes);
   }
   TouchPages(bytes_.subspan(0, part), page_bytes);
-  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace strata

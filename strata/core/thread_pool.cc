@@ -42,7 +42,9 @@ bool LookFor(Done done) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int num_threads) {
+ThreadPool::ThreadPool() = default;
+
+ThreadPool::ThreadPool(int num_threads) : ThreadPool() {
   CHECK(num_threads >= 1 && num_threads <= static_cast<int>(kCountMask)) << num_threads;
   for (int worker = 1; worker < num_threads; ++worker) {
     workers_.emplace_back([this, worker] { WorkerMain(worker); });

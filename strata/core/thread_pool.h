@@ -51,6 +51,8 @@ class ThreadPool {
     int64_t grain = 0;
   };
 
+  // Without workers. When one of them cannot be started, the destructor ends those that were.
+  ThreadPool();
   void WorkerMain(int worker) ABSL_LOCKS_EXCLUDED(mutex_);
   void RunPieces(int worker);
   // Enters the open loop if this worker has not been in it. False when there is none.

@@ -11,8 +11,10 @@
 
 namespace strata {
 
+WorkerGroup::WorkerGroup(std::function<void(int worker)> work) : work_(std::move(work)) {}
+
 WorkerGroup::WorkerGroup(int num_workers, std::function<void(int worker)> work)
-    : work_(std::move(work)) {
+    : WorkerGroup(std::move(work)) {
   CHECK_GT(num_workers, 0);
   for (int i = 0; i < num_workers; ++i) threads_.emplace_back([this, i] { RunRounds(i); });
 }

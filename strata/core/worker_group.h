@@ -35,6 +35,8 @@ class WorkerGroup {
   bool WaitFor(std::chrono::nanoseconds timeout) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  // Without threads. When one of them cannot be started, the destructor ends those that were.
+  explicit WorkerGroup(std::function<void(int worker)> work);
   void RunRounds(int worker) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::function<void(int)> work_;

@@ -28,6 +28,7 @@
 #include "strata/generate/interrupt.h"
 #include "strata/generate/text_model.h"
 #include "strata/generate/tokenizer/token_id.h"
+#include "strata/generate/written_files.h"
 
 namespace strata {
 namespace {
@@ -142,8 +143,10 @@ class ChatLoop {
 }  // namespace
 
 absl::Status Chat(const GenerateOptions& options) {
+  RETURN_IF_ERROR(CheckWrittenFiles(options));
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
                    TextModel::Open(options.model, options.engine, options.experts));
+  RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(*model, options));
   RETURN_IF_ERROR(ChatLoop(*model, options, std::move(conversation)).Run());
   return model->FinishTrace();

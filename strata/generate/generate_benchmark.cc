@@ -52,8 +52,14 @@ constexpr char kDefaultModel[] = "testdata/strata-tiny-q4_k_m.gguf";
 constexpr char kDefaultText[] = "testdata/benchmark_text.txt";
 constexpr int kMaxThreads = 1024;
 
-absl::StatusOr<std::string> GivenOr(const std::string& path, const char* runfile) {
-  return path.empty() ? Runfile(runfile) : path;
+// `path`, or else the program's own file, which one that was installed alone does not have.
+absl::StatusOr<std::string> GivenOr(const std::string& path, const char* flag,
+                                    const char* runfile) {
+  if (!path.empty()) return path;
+  absl::StatusOr<std::string> own = Runfile(runfile);
+  if (own.ok()) return own;
+  return UsageError(
+      absl::StrCat("--", flag, " is missing, and this program was installed without ", runfile));
 }
 
 absl::StatusOr<std::vector<TokenId>> Ids(const TextModel& model) {
@@ -62,7 +68,7 @@ absl::StatusOr<std::vector<TokenId>> Ids(const TextModel& model) {
     return ReadTokenIds(FLAGS_tokens_file, model.graph().vocabulary);
   }
   ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model.NeedTokenizer());
-  ASSIGN_OR_RETURN(const std::string path, GivenOr(FLAGS_text, kDefaultText));
+  ASSIGN_OR_RETURN(const std::string path, GivenOr(FLAGS_text, "text", kDefaultText));
   ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   return tokenizer->Encode(text, SpecialText::kIsPlainText);
 }
@@ -103,7 +109,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   if (!arguments.empty()) return UsageError("\"" + arguments.front() + "\" is no flag");
   ASSIGN_OR_RETURN(const Isa isa, ParseIsa(FLAGS_isa));
   SetIsa(isa);
-  ASSIGN_OR_RETURN(const std::string path, GivenOr(FLAGS_model, kDefaultModel));
+  ASSIGN_OR_RETURN(const std::string path, GivenOr(FLAGS_model, "model", kDefaultModel));
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model, TextModel::Open(path, {}));
   ASSIGN_OR_RETURN(const SpeedOptions options, Options(*model));
   ASSIGN_OR_RETURN(const std::vector<SpeedResult> results,

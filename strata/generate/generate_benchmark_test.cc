@@ -1,5 +1,6 @@
 // generate_benchmark as a program, on the small model of testdata: what it says, not how fast.
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,15 @@ TEST(GenerateBenchmarkTest, RefusesATextThatIsTooShortAndThreadsThatAreNone) {
   EXPECT_EQ(text.exit_code, 1);
   EXPECT_THAT(text.err, HasSubstr("10127 are to be measured"));
   EXPECT_EQ(RunBenchmark({"--threads=2,none"}).exit_code, 1);
+}
+
+TEST(GenerateBenchmarkTest, InstalledAloneItAsksForAModel) {
+  const std::string alone = TestFile("alone");
+  std::filesystem::copy_file(Runfile("strata/generate/generate_benchmark").value(), alone,
+                             std::filesystem::copy_options::overwrite_existing);
+  const ProgramResult result = RunProgram({"/usr/bin/env", "-i", alone});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("--model is missing"));
 }
 
 TEST(GenerateBenchmarkTest, TakesIdsInsteadOfText) {

@@ -1,11 +1,9 @@
 #include "strata/generate/generate_command.h"
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -28,6 +26,7 @@
 #include "strata/generate/tokenizer/text_piece.h"
 #include "strata/generate/tokenizer/token_id.h"
 #include "strata/generate/tokenizer/tokenizer.h"
+#include "strata/generate/written_files.h"
 
 namespace strata {
 namespace {
@@ -65,15 +64,6 @@ absl::Status Dump(absl::Span<const TokenId> prompt, const Generation& generation
   return WriteLogitsDump(ids, vocabulary, generation.logits, file);
 }
 
-// The dump would take the model's place.
-absl::Status CheckIsNotTheModel(const GenerateOptions& options) {
-  std::error_code unknown;
-  if (std::filesystem::equivalent(options.dump_logits, options.model, unknown) && !unknown) {
-    return UsageError("--dump_logits names the model's own file");
-  }
-  return absl::OkStatus();
-}
-
 void PrintAnswer(const GenerateOptions& options, const std::vector<TokenId>& prompt,
                  const Answerer::Answer& answer, bool has_text) {
   PrintJson({{"prompt_ids", prompt},
@@ -87,15 +77,16 @@ void PrintAnswer(const GenerateOptions& options, const std::vector<TokenId>& pro
 }  // namespace
 
 absl::Status GenerateAnswer(const GenerateOptions& options) {
+  RETURN_IF_ERROR(CheckWrittenFiles(options));
   // First of all, so that a long run does not end in a path that cannot be written.
   std::optional<AtomicFile> dump;
   if (!options.dump_logits.empty()) {
-    RETURN_IF_ERROR(CheckIsNotTheModel(options));
     ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(options.dump_logits));
     dump.emplace(std::move(file));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
                    TextModel::Open(options.model, options.engine, options.experts));
+  RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
   ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, PromptIds(options, *model));
   if (prompt.empty()) return UsageError("the prompt is empty");
   InterruptHandler interrupt;

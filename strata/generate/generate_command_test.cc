@@ -202,6 +202,31 @@ TEST(GenerateCommandTest, SaysWhatIsWrongAndWhoseFaultItIs) {
   }
 }
 
+TEST(GenerateCommandTest, ResultsTakeNeitherThePlaceOfWhatIsReadNorOfEachOther) {
+  const std::string model = RandomModel{}.Write("model");
+  const std::string prompt = TestFile("read.txt");
+  WriteFile(prompt, "1 2 3");
+  const std::string before = ReadFile(model);
+  for (const char* flag : {"--dump_logits=", "--dump_routing="}) {
+    for (const std::string& path : {model, prompt, TestFile("./read.txt")}) {
+      const ProgramResult result =
+          RunGenerate({"--model=" + model, "--tokens_file=" + prompt, "--max_new=1", flag + path});
+      EXPECT_EQ(result.exit_code, 1) << flag << path << result.err;
+      EXPECT_THAT(result.err, HasSubstr("a file that is read"));
+    }
+  }
+  EXPECT_EQ(ReadFile(model), before);
+  EXPECT_EQ(ReadFile(prompt), "1 2 3");
+  const ProgramResult both =
+      RunGenerate({"--prompt=a", "--max_new=1", "--dump_logits=" + TestFile("both"),
+                   "--dump_routing=" + TestFile("both")});
+  EXPECT_EQ(both.exit_code, 1) << both.err;
+  EXPECT_THAT(both.err, HasSubstr("name one file"));
+  const ProgramResult chat = RunGenerate({"--chat", "--model=" + model, "--dump_routing=" + model});
+  EXPECT_EQ(chat.exit_code, 1) << chat.err;
+  EXPECT_EQ(ReadFile(model), before);
+}
+
 TEST(GenerateCommandTest, ARefusedModelIsAnErrorObjectWithJson) {
   const ProgramResult result = RunGenerate(
       {"--prompt=a", "--json", "--model=" + RandomModel{.architecture = "mimo2"}.Write("mimo")});

@@ -21,6 +21,7 @@
 #include "strata/cache/routed_step.h"
 #include "strata/cache/trace_records.h"
 #include "strata/core/cli/progress.h"
+#include "strata/core/error.h"
 #include "strata/core/gguf/model_config.h"
 #include "strata/core/status_macros.h"
 
@@ -47,6 +48,14 @@ std::vector<float> ExpectedUses(const ExpertProfile& profile, const SwapPolicy::
   return uses;
 }
 
+// Null; but who named a file for experts is told that it is of no use.
+absl::StatusOr<std::unique_ptr<PlacedExperts>> NothingToPlace(const PlacedExperts::Options& options,
+                                                              const GgufFile& file) {
+  if (options.profile.empty() && options.dump_routing.empty()) return nullptr;
+  return InputError("no_experts", file.path(),
+                    "the model has no experts: there is no profile to use and no routing to write");
+}
+
 std::vector<ExpertId> IdsOf(const ExpertGeometry& geometry, absl::Span<const int> numbers) {
   std::vector<ExpertId> ids;
   for (const int number : numbers) ids.push_back(geometry.IdOf(number));
@@ -60,7 +69,7 @@ absl::StatusOr<std::unique_ptr<PlacedExperts>> PlacedExperts::Create(const Optio
                                                                      const ModelGraph& graph) {
   ASSIGN_OR_RETURN(const ModelConfig config, ModelConfig::Create(file));
   ASSIGN_OR_RETURN(const ExpertLayout layout, ExpertLayout::Create(file, config));
-  if (layout.empty()) return nullptr;
+  if (layout.empty()) return NothingToPlace(options, file);
   ASSIGN_OR_RETURN(const ModelIdentity identity, ModelIdentity::Of(file, layout));
   auto experts = absl::WrapUnique(new PlacedExperts(options, file, layout));
   RETURN_IF_ERROR(experts->Place(identity));
@@ -83,16 +92,19 @@ absl::Status PlacedExperts::Place(const ModelIdentity& identity) {
   }
   const SlotPlan plan(geometry_, options_.cache.value_or(SlotBudget::Slots(0)), ranking_);
   HostPlacement::Options host = options_.host;
-  host.num_spare_places = plan.num_slots() == 0 ? 0 : options_.swaps.max_swaps;
+  // A round cannot bring more experts than there are slots, whatever the command line allows it.
+  SwapPolicy::Options swaps = options_.swaps;
+  swaps.max_swaps = std::min(swaps.max_swaps, plan.num_slots());
+  host.num_spare_places = swaps.max_swaps;
   const std::vector<ExpertId> hottest_first =
       IdsOf(geometry_, SlotPlan::CompleteRanking(geometry_, ranking_));
   const bool fills = FillsAtStart();
   ASSIGN_OR_RETURN(host_, HostPlacement::Create(
                               host, files_, device_, hottest_first,
                               fills ? IdsOf(geometry_, plan.experts()) : std::vector<ExpertId>()));
-  if (!options_.dump_routing.empty()) RETURN_IF_ERROR(StartTrace(identity, plan));
+  if (!options_.dump_routing.empty()) RETURN_IF_ERROR(StartTrace(identity, plan, swaps));
   const AliasRule rule = host_->stages_unpinned() ? AliasRule::kPinnedOnly : AliasRule::kAnyMemory;
-  ASSIGN_OR_RETURN(tier_, ExpertTier::Create({.policy = options_.swaps,
+  ASSIGN_OR_RETURN(tier_, ExpertTier::Create({.policy = swaps,
                                               .aliases = rule,
                                               .hottest_first = ranking_,
                                               .expected_uses = expected_uses_,
@@ -107,17 +119,18 @@ absl::Status PlacedExperts::Place(const ModelIdentity& identity) {
   return absl::OkStatus();
 }
 
-absl::Status PlacedExperts::StartTrace(const ModelIdentity& identity, const SlotPlan& plan) {
+absl::Status PlacedExperts::StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
+                                       const SwapPolicy::Options& swaps) {
   TraceHeader header = {.identity = identity};
   TierSettings& tier = header.tier;
   for (int slot = 0; slot < plan.num_slots(); ++slot) {
     tier.slots.push_back({.blob_bytes = plan.SlotBytes(slot)});
   }
-  if (options_.swaps.max_swaps > 0) tier.adapt_every = options_.swaps.adapt_every;
-  tier.max_swaps = options_.swaps.max_swaps;
-  tier.max_bytes = options_.swaps.max_bytes;
-  tier.decay = options_.swaps.decay;
-  tier.margin = options_.swaps.margin;
+  if (swaps.max_swaps > 0) tier.adapt_every = swaps.adapt_every;
+  tier.max_swaps = swaps.max_swaps;
+  tier.max_bytes = swaps.max_bytes;
+  tier.decay = swaps.decay;
+  tier.margin = swaps.margin;
   tier.ranking = SlotPlan::CompleteRanking(geometry_, ranking_);
   tier.seed_counts = expected_uses_;
   tier.notes["host_memory"] = host_->Describe();

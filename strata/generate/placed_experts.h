@@ -58,7 +58,8 @@ class PlacedExperts : public ExpertWeights {
     std::string dump_routing;  // A path; empty: no trace.
   };
 
-  // Null for a model without experts. Errors: a profile of another model (profile_mismatch), a file
+  // Null for a model without experts, of which neither a profile nor a trace is asked (no_experts).
+  // Other errors: a profile of another model (profile_mismatch), a file
   // that cannot be read or written, too little memory, a slot that differs from the file.
   static absl::StatusOr<std::unique_ptr<PlacedExperts>> Create(const Options& options,
                                                                const GgufFile& file,
@@ -99,7 +100,8 @@ class PlacedExperts : public ExpertWeights {
 
   PlacedExperts(const Options& options, const GgufFile& file, const ExpertLayout& layout);
   absl::Status Place(const ModelIdentity& identity);
-  absl::Status StartTrace(const ModelIdentity& identity, const SlotPlan& plan);
+  absl::Status StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
+                          const SwapPolicy::Options& swaps);
   absl::Status Fill();
   // Says once that the first slot was read back and is right.
   void TellOfFill();

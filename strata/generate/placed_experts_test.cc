@@ -2,6 +2,7 @@
 #include "strata/generate/placed_experts.h"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,10 +25,13 @@
 #include "strata/core/cli/runfiles.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/expert_layout.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/core/gguf/gguf_writer.h"
 #include "strata/core/gguf/model_config.h"
 #include "strata/core/log_capture.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
+#include "strata/generate/model/model_graph.h"
 #include "strata/generate/routing_recorder.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
@@ -262,6 +266,46 @@ TEST_F(SmallModelTest, AProfileOfAnotherModelIsRefusedByContent) {
   const auto experts = PlacedExperts::Create({.profile = profile}, *model_.file, model_.graph);
   EXPECT_EQ(ErrorKind(experts.status()), "profile_mismatch") << experts.status();
   EXPECT_EQ(ErrorFile(experts.status()), profile);
+}
+
+TEST_F(SmallModelTest, AsManySwapsARoundAsOneLikesTakeNoMoreMemoryThanTheSlotsNeed) {
+  PlacedExperts::Options options = {.cache = SlotBudget::Slots(3)};
+  options.swaps.adapt_every = 1;
+  options.host.choice = Choice::kArena;
+  options.swaps.max_swaps = 3;
+  const auto usual = PlacedExperts::Create(options, *model_.file, model_.graph);
+  ASSERT_TRUE(usual.ok()) << usual.status();
+  options.swaps.max_swaps = std::numeric_limits<int>::max();
+  const auto most = PlacedExperts::Create(options, *model_.file, model_.graph);
+  ASSERT_TRUE(most.ok()) << most.status();
+  EXPECT_EQ((*most)->pinned_bytes(), (*usual)->pinned_bytes());
+  const Outcome outcome = RunWith(model_, options);
+  EXPECT_TRUE(outcome.logits == Expected());
+  EXPECT_GT(outcome.counters.bytes_from(EntryForm::kArena), 0);
+}
+
+TEST(PlacedExpertsTest, ADenseModelHasNoUseForAProfileOrATrace) {
+  GgufWriter writer;
+  writer.Key("general.architecture", "llama")
+      .Key("llama.block_count", 1u)
+      .Key("llama.context_length", 64u)
+      .Key("llama.embedding_length", 32u)
+      .Key("llama.feed_forward_length", 32u)
+      .Key("llama.attention.head_count", 1u)
+      .Key("llama.attention.layer_norm_rms_epsilon", 1e-6f)
+      .Tensor("blk.0.ffn_up.weight", BlockType::kF32, {32, 32});
+  writer.WriteTo(TestFile("dense.gguf"));
+  const auto file = GgufFile::Open(TestFile("dense.gguf"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto plain =
+      PlacedExperts::Create({.cache = SlotBudget::Percent(50)}, **file, ModelGraph());
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(*plain, nullptr);
+  for (const PlacedExperts::Options& options :
+       {PlacedExperts::Options{.profile = "p"}, PlacedExperts::Options{.dump_routing = "t"}}) {
+    EXPECT_EQ(ErrorKind(PlacedExperts::Create(options, **file, ModelGraph()).status()),
+              "no_experts");
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,11 @@
 
 namespace strata {
 namespace {
+
+// Flags may say any size.
+int64_t SaturatedSum(int64_t a, int64_t b) {
+  return b > std::numeric_limits<int64_t>::max() - a ? std::numeric_limits<int64_t>::max() : a + b;
+}
 
 CacheForecast Forecast(const ExpertProfile* profile, const ExpertGeometry& geometry,
                        absl::Span<const int> residents) {
@@ -106,14 +112,16 @@ void BoundSpeed(const Machine& machine, MachinePlan& plan) {
 MachinePlan PlanMachine(const Machine& machine, const Footprint& footprint,
                         const ExpertGeometry& geometry, const ExpertProfile* profile) {
   MachinePlan plan = {.footprint = footprint, .has_profile = profile != nullptr};
-  plan.vram_needed_bytes = footprint.dense_bytes + footprint.kv_bytes + footprint.workspace_bytes +
-                           machine.vram_reserve_bytes;
+  plan.vram_needed_bytes =
+      SaturatedSum(footprint.dense_bytes + footprint.kv_bytes + footprint.workspace_bytes,
+                   machine.vram_reserve_bytes);
   plan.num_experts = geometry.size();
   for (int number = 0; number < geometry.size(); ++number) {
     plan.expert_bytes += geometry.LayerOf(number).expert_bytes;
   }
   const std::vector<int> ranking = profile == nullptr ? std::vector<int>() : profile->Rank();
-  const int64_t for_slots = std::max<int64_t>(0, machine.vram_bytes - plan.vram_needed_bytes);
+  const int64_t for_slots = std::clamp<int64_t>(machine.vram_bytes - plan.vram_needed_bytes, 0,
+                                                geometry.total_blob_bytes());
   const SlotPlan slots(geometry, SlotBudget::Bytes(for_slots), ranking);
   PlaceSlots(machine, slots, plan);
   plan.forecast = Forecast(profile, geometry, slots.experts());

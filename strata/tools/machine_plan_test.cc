@@ -1,6 +1,7 @@
 #include "strata/tools/machine_plan.h"
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -91,6 +92,20 @@ TEST(MachinePlanTest, SaysPlainlyWhenItDoesNotFit) {
             "it does not fit: without a single expert it takes 135 MiB of GPU memory, 35.0 MiB "
             "more than there is");
   EXPECT_EQ(plan.num_slots, 0);
+}
+
+TEST(MachinePlanTest, ReservesAndMemoriesOfAnySizeAreTaken) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  Machine machine = SmallMachine();
+  machine.vram_reserve_bytes = kMost;
+  const MachinePlan reserved = PlanMachine(machine, DenseParts(), Geometry(), nullptr);
+  EXPECT_NE(reserved.shortage, "");
+  EXPECT_EQ(reserved.num_slots, 0);
+  machine.vram_bytes = machine.ram_bytes = kMost;
+  machine.vram_reserve_bytes = 0;
+  const MachinePlan huge = PlanMachine(machine, {}, Geometry(), nullptr);
+  EXPECT_EQ(huge.shortage, "");
+  EXPECT_EQ(huge.num_slots, 8);
 }
 
 TEST(MachinePlanTest, EverythingFitsAndNothingIsMissed) {

@@ -60,7 +60,7 @@ constexpr int64_t kUsualContext = 4096;
 
 absl::StatusOr<double> Bandwidth(const char* flag, double value) {
   if (value > 0 && std::isfinite(value)) return value;
-  return UsageError(absl::StrCat("--", flag, " must be above 0"));
+  return UsageError(absl::StrCat("--", flag, " must be above 0 and finite"));
 }
 
 absl::StatusOr<Machine> MachineFromFlags() {

@@ -23,8 +23,10 @@
 #include "strata/cache/routed_step.h"
 #include "strata/cache/routing_trace.h"
 #include "strata/cache/trace_records.h"
+#include "strata/core/atomic_file.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/json_output.h"
+#include "strata/core/cli/output_files.h"
 #include "strata/core/cli/tool_main.h"
 #include "strata/core/error.h"
 #include "strata/core/file_mapping.h"
@@ -80,19 +82,30 @@ bool IsGiven(const std::string& flag) {
   return !gflags::GetCommandLineFlagInfoOrDie(flag.c_str()).is_default;
 }
 
-bool AreOneFile(const std::string& a, const std::string& b) {
-  std::error_code unknown;
-  return std::filesystem::equivalent(a, b, unknown) && !unknown;
-}
+std::string CheckpointPath() { return absl::StrCat(FLAGS_out, ".partial"); }
 
 absl::Status CheckOut(const Arguments& inputs) {
   if (FLAGS_out.empty()) return UsageError("--out names the profile to write; it is missing");
-  for (const std::string& input : inputs) {
-    if (AreOneFile(FLAGS_out, input)) {
-      return UsageError(absl::StrCat("--out names a file that is read: ", input));
-    }
-  }
-  return absl::OkStatus();
+  std::vector<NamedFile> read;
+  for (const std::string& input : inputs) read.push_back({"an input", input});
+  return CheckOutputs({{"--out", FLAGS_out}}, read);
+}
+
+// Before a long run, of whose end it would be a pity. A device or a pipe is not touched.
+absl::Status CheckCanBeWritten(const std::string& path) {
+  std::error_code unknown;
+  const std::filesystem::file_status file = std::filesystem::status(path, unknown);
+  if (std::filesystem::is_other(file)) return absl::OkStatus();
+  return AtomicFile::Create(path).status();
+}
+
+// What `build` writes: the profile, and beside it what is done so far.
+absl::Status CheckOutOfBuild(const Arguments& inputs) {
+  RETURN_IF_ERROR(CheckOut(inputs));
+  std::vector<NamedFile> read;
+  for (const std::string& input : inputs) read.push_back({"an input", input});
+  RETURN_IF_ERROR(CheckOutputs({{"--out with .partial", CheckpointPath()}}, read));
+  return CheckCanBeWritten(FLAGS_out);
 }
 
 absl::Status SaveAndReport(const ExpertProfile& profile) {
@@ -109,6 +122,9 @@ absl::Status SaveAndReport(const ExpertProfile& profile) {
 // Before the model is read into memory, which takes a while.
 absl::StatusOr<ModelIdentity> IdentityOf(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(path));
+  Arguments shards;
+  for (const std::unique_ptr<GgufShard>& shard : file->shards()) shards.push_back(shard->path());
+  RETURN_IF_ERROR(CheckOutOfBuild(shards));
   const absl::StatusOr<ModelView> view = ViewModel(*file);
   if (!view.ok()) return WithFile(view.status(), path);
   return ModelIdentity::Of(*file, view->layout);
@@ -127,7 +143,7 @@ absl::Status Build(const Arguments& texts) {
   }
   Arguments inputs = texts;
   inputs.insert(inputs.end(), {FLAGS_model, FLAGS_prompts});
-  RETURN_IF_ERROR(CheckOut(inputs));
+  RETURN_IF_ERROR(CheckOutOfBuild(inputs));
   ASSIGN_OR_RETURN(const ProfileShard shard, ProfileShard::Parse(FLAGS_shard));
   ASSIGN_OR_RETURN(const std::vector<ProfileText> of_shard,
                    ReadProfileTexts(texts, FLAGS_prompts, shard));
@@ -138,17 +154,16 @@ absl::Status Build(const Arguments& texts) {
       TextModel::Open(
           FLAGS_model,
           {.num_threads = FLAGS_threads > 0 ? FLAGS_threads : std::min(cpus, kMaxThreads)}));
-  const std::string checkpoint = absl::StrCat(FLAGS_out, ".partial");
   ProfileBuilder builder(*model, identity,
                          {.prompt_batch = FLAGS_prompt_batch,
                           .max_context = FLAGS_max_context,
                           .max_tokens = FLAGS_max_tokens,
-                          .checkpoint_path = checkpoint,
+                          .checkpoint_path = CheckpointPath(),
                           .checkpoint_period = std::chrono::seconds(FLAGS_save_every)});
   ASSIGN_OR_RETURN(const ExpertProfile profile, builder.Build(of_shard));
   RETURN_IF_ERROR(SaveAndReport(profile));
   std::error_code unimportant;
-  std::filesystem::remove(checkpoint, unimportant);
+  std::filesystem::remove(CheckpointPath(), unimportant);
   return absl::OkStatus();
 }
 

@@ -251,7 +251,7 @@ TEST_F(ProfileBuildTest, AKilledBuildGoesOnWhereItWasAndEndsWithTheSameBytes) {
 TEST_F(ProfileBuildTest, ACheckpointOfOtherArgumentsIsNotUsed) {
   const std::string text = File("text", kTexts[0]);
   const std::string whole = Build("whole", {text});
-  File("out.partial", "damaged");
+  File("out.partial", "STRAPART, but damaged");
   const ProgramResult result = RunTool({"build", "--model", Tiny(), "--out", Path("out"), text});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("starting anew"));
@@ -361,6 +361,28 @@ TEST_F(ProfileBuildTest, WrongCommandLinesAreSaidClearly) {
     EXPECT_NE(result.err, "");
   }
   EXPECT_EQ(RunTool({"--help"}).exit_code, 0);
+}
+
+TEST_F(ProfileBuildTest, ABuildWritesOverNoFileOfAnotherKind) {
+  const std::string text = File("t.partial", kTexts[0]);
+  const std::string out = Path("t");
+  // A text of its own, by its name and by another, and a stranger's file.
+  fs::create_symlink(text, Path("link"));
+  EXPECT_EQ(RunTool({"build", "--model", Tiny(), "--out", out, text}).exit_code, 1);
+  EXPECT_EQ(RunTool({"build", "--model", Tiny(), "--out", out, Path("link")}).exit_code, 1);
+  ExpectRefused({"build", "--json", "--model", Tiny(), "--out", out, File("u", kTexts[1])},
+                "bad_magic", text);
+  std::ifstream file(text);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), kTexts[0]);
+  EXPECT_FALSE(fs::exists(out));
+}
+
+TEST_F(ProfileBuildTest, APathThatCannotBeWrittenIsSaidBeforeTheWork) {
+  const std::string folder = Path("folder");
+  fs::create_directory(folder);
+  EXPECT_EQ(
+      RunTool({"build", "--model", Tiny(), "--out", folder, File("text", kTexts[0])}).exit_code, 2);
+  EXPECT_FALSE(fs::exists(folder + ".partial"));
 }
 
 TEST_F(ProfileBuildTest, AFullDiskIsTheMachines) {

@@ -67,6 +67,7 @@ Checksum ProfileBuilder::JobOf(const std::vector<ProfileText>& texts) const {
 }
 
 absl::StatusOr<ExpertProfile> ProfileBuilder::Build(const std::vector<ProfileText>& texts) {
+  RETURN_IF_ERROR(ProfileCheckpoint::CheckPlace(options_.checkpoint_path));
   const Checksum job = JobOf(texts);
   ProfileCheckpoint done = {.job = job, .profile = ExpertProfile(identity_)};
   if (auto before = ProfileCheckpoint::Load(options_.checkpoint_path, job); before.has_value()) {

@@ -71,6 +71,17 @@ absl::Status ProfileCheckpoint::Save(const std::string& path) const {
   return file.Commit();
 }
 
+absl::Status ProfileCheckpoint::CheckPlace(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::unique_ptr<FileMapping> file, FileMapping::Open(path));
+  LittleEndianReader reader(file->bytes());
+  if (reader.Text(kMagic.size()) == kMagic) return absl::OkStatus();
+  return InputError("bad_magic", path,
+                    "what is done so far would be written here, over a file that is no unfinished "
+                    "profile");
+}
+
 std::optional<ProfileCheckpoint> ProfileCheckpoint::Load(const std::string& path,
                                                          const Checksum& job) {
   std::error_code unknown;

@@ -22,6 +22,9 @@ struct ProfileCheckpoint {
 
   // Whole or not at all; the errors of AtomicFile.
   absl::Status Save(const std::string& path) const;
+  // An InputError (bad_magic, io) when there is a file at `path` that is nothing of the kind: it is
+  // somebody else's, and not to be written over.
+  static absl::Status CheckPlace(const std::string& path);
   // None when there is no such file; neither when it is damaged or of another job, which the log
   // says: the work starts anew.
   static std::optional<ProfileCheckpoint> Load(const std::string& path, const Checksum& job);

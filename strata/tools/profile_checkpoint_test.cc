@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "strata/cache/test_profile.h"
 #include "strata/core/checksum.h"
+#include "strata/core/error.h"
 
 namespace strata {
 namespace {
@@ -47,6 +48,18 @@ TEST_F(ProfileCheckpointTest, LoadsWhatWasSaved) {
 TEST_F(ProfileCheckpointTest, WhatIsOfAnotherJobOrMissingIsNoCheckpoint) {
   EXPECT_FALSE(ProfileCheckpoint::Load(path, {.low = 1, .high = 3}).has_value());
   EXPECT_FALSE(ProfileCheckpoint::Load(path + ".not", kJob).has_value());
+}
+
+TEST_F(ProfileCheckpointTest, AFileOfAnotherKindIsNotItsPlace) {
+  EXPECT_TRUE(ProfileCheckpoint::CheckPlace(path).ok());
+  EXPECT_TRUE(ProfileCheckpoint::CheckPlace(path + ".not").ok());
+  std::ofstream(path, std::ios::binary) << "STRAPART, but damaged";
+  EXPECT_TRUE(ProfileCheckpoint::CheckPlace(path).ok());
+  for (const char* other : {"", "STRAPAR", "notes of last year"}) {
+    std::ofstream(path, std::ios::binary) << other;
+    EXPECT_EQ(ErrorKind(ProfileCheckpoint::CheckPlace(path)), "bad_magic") << other;
+  }
+  EXPECT_EQ(ErrorKind(ProfileCheckpoint::CheckPlace(testing::TempDir())), "io");
 }
 
 TEST_F(ProfileCheckpointTest, WhatIsDamagedIsNoCheckpoint) {
