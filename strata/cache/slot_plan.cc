@@ -1,14 +1,13 @@
 #include "strata/cache/slot_plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -17,36 +16,39 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/cache/expert_geometry.h"
+#include "strata/core/cli/byte_size.h"
 #include "strata/core/error.h"
 
 namespace strata {
+namespace {
+
+// Digits, perhaps with a point between.
+bool IsPlainNumber(absl::string_view text) {
+  return !text.empty() && absl::ascii_isdigit(text.front()) && absl::ascii_isdigit(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return absl::ascii_isdigit(c) || c == '.'; });
+}
+
+}  // namespace
 
 absl::StatusOr<SlotBudget> SlotBudget::Parse(absl::string_view text) {
-  SlotBudget budget;
-  double factor = 1;
-  absl::string_view number = text;
-  constexpr std::pair<absl::string_view, double> kUnits[] = {
-      {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}};
-  if (absl::ConsumeSuffix(&number, "%")) {
-    budget.unit = Unit::kPercent;
-  } else {
-    for (const auto& [name, bytes] : kUnits) {
-      if (!absl::ConsumeSuffix(&number, name)) continue;
-      budget.unit = Unit::kBytes;
-      factor = bytes;
-      break;
-    }
+  const absl::Status refused = UsageError(
+      absl::StrCat("a cache of \"", text,
+                   "\": expected a number of experts, a share as 25%, or a size as 8GiB"));
+  absl::string_view share = text;
+  if (absl::ConsumeSuffix(&share, "%")) {
+    double percent = 0;
+    const bool is_share = IsPlainNumber(share) && absl::SimpleAtod(share, &percent);
+    return is_share && percent <= 100 ? absl::StatusOr<SlotBudget>(Percent(percent)) : refused;
   }
-  const bool is_number = absl::SimpleAtod(number, &budget.amount) && budget.amount >= 0 &&
-                         std::isfinite(budget.amount);
-  budget.amount *= factor;
-  const bool is_in_range =
-      budget.unit == Unit::kPercent ? budget.amount <= 100 : budget.amount <= 1e18;
-  const bool is_whole = budget.unit != Unit::kSlots || budget.amount == std::floor(budget.amount);
-  if (is_number && is_in_range && is_whole) return budget;
-  return UsageError(absl::StrCat("a cache of \"", text,
-                                 "\": expected a number of experts, a share as 25%, or a size as "
-                                 "8GiB (B, KiB, MiB, GiB)"));
+  if (IsPlainNumber(text)) {
+    int64_t slots = 0;
+    return absl::SimpleAtoi(text, &slots) ? absl::StatusOr<SlotBudget>(Slots(slots)) : refused;
+  }
+  // Without a unit it would be a number of experts.
+  const bool has_unit = !text.empty() && absl::ascii_isalpha(text.back());
+  const absl::StatusOr<int64_t> bytes = has_unit ? ParseByteSize(text) : refused;
+  return bytes.ok() ? absl::StatusOr<SlotBudget>(Bytes(*bytes)) : refused;
 }
 
 std::vector<int64_t> SizeClassesOf(const ExpertGeometry& geometry) {

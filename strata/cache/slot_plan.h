@@ -31,7 +31,7 @@ struct SlotBudget {
   static SlotBudget Percent(double percent) { return {Unit::kPercent, percent}; }
   static SlotBudget Bytes(int64_t bytes) { return {Unit::kBytes, static_cast<double>(bytes)}; }
 
-  // "120", "25%", "1.5GiB" (B, KiB, MiB, GiB); an error is the command line's.
+  // "120", "25%", or a size with a unit as ParseByteSize takes it; an error is the command line's.
   static absl::StatusOr<SlotBudget> Parse(absl::string_view text);
 };
 

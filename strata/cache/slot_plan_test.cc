@@ -77,10 +77,12 @@ TEST(SlotBudgetTest, ReadsSlotsPercentAndBytes) {
   EXPECT_EQ(SlotBudget::Parse("1.5GiB")->amount, 1.5 * (1 << 30));
   EXPECT_EQ(SlotBudget::Parse("3KiB")->amount, 3072);
   EXPECT_EQ(SlotBudget::Parse("300B")->amount, 300);
+  EXPECT_EQ(SlotBudget::Parse("2gb")->amount, 2e9);
 }
 
 TEST(SlotBudgetTest, RefusesWhatIsNoneOfThem) {
-  for (const char* text : {"", "x", "-1", "101%", "1.5", "GiB", "nan", "inf", "1e30GiB", "5 GB"}) {
+  for (const char* text : {"", "x", "-1", "101%", "1.5", "GiB", "nan", "inf", "nan%", "1e30GiB",
+                           "1e3", "0x10", " 5", "5.", "99999999999999999999"}) {
     const absl::Status refused = SlotBudget::Parse(text).status();
     EXPECT_EQ(ExitCodeOf(refused), ExitCode::kCommandLine) << text << " " << refused;
   }
