@@ -83,8 +83,8 @@ TEST_F(HostPlacementTest, AFileThatCannotBePinnedGoesIntoAnArenaWithoutWhatSlots
 }
 
 TEST_F(HostPlacementTest, ASmallBudgetPinsWhatNoSlotHolds) {
-  const auto placement =
-      Place({.pin_budget = experts_.SlotBytes() * 3 / 4, .num_stages = 4}, gpu_, /*num_resident=*/12);
+  const auto placement = Place({.pin_budget = experts_.SlotBytes() * 3 / 4, .num_stages = 4}, gpu_,
+                               /*num_resident=*/12);
   for (int i = 12; i < 16; ++i) {
     EXPECT_TRUE(placement->source().Locate(experts_.ids()[i]).pinned()) << i;
   }

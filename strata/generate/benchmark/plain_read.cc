@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "strata/core/thread_pool.h"
-#include "strata/generate/model/dense_reads.h"
 #include "strata/generate/kernels/run_on_isa.h"
+#include "strata/generate/model/dense_reads.h"
 
 namespace strata {
 namespace {
