@@ -1,11 +1,7 @@
-// After warm-up, moving experts allocates nothing, pins nothing and makes no event: counted by an
-// operator new of this program and by the device.
-#include <atomic>
+// After warm-up, moving experts allocates nothing, pins nothing and makes no event.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -18,31 +14,10 @@
 #include "strata/cache/stage_pool.h"
 #include "strata/cache/test_experts.h"
 #include "strata/cache/tier_machine.h"
+#include "strata/core/allocation_counter.h"
 #include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/pin_budget.h"
-
-namespace {
-
-std::atomic<int64_t> num_allocations = 0;
-thread_local int64_t num_allocations_here = 0;  // Of this thread.
-
-void* CountedAllocation(size_t bytes) {
-  ++num_allocations;
-  ++num_allocations_here;
-  void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(size_t bytes) { return CountedAllocation(bytes); }
-void* operator new[](size_t bytes) { return CountedAllocation(bytes); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 namespace strata {
 namespace {
@@ -85,9 +60,9 @@ TEST_F(AllocationTest, AStageThatIsAcquiredFilledCopiedAndDroppedAllocatesNothin
     }
   };
   move_blobs(20);
-  const int64_t allocations_before = num_allocations, pins_before = NumPins();
+  const int64_t allocations_before = NumAllocations(), pins_before = NumPins();
   move_blobs(1000);
-  EXPECT_EQ(num_allocations, allocations_before);
+  EXPECT_EQ(NumAllocations(), allocations_before);
   EXPECT_EQ(NumPins(), pins_before);
   device_.Drain(stream);
 }
@@ -109,9 +84,9 @@ TEST_F(AllocationTest, AFillAllocatesNothing) {
   MakeEvents();
   // Which queue gets how much differs from job to job; a few jobs see the most of each.
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(filler->Fill(job).ok());
-  const int64_t allocations_before = num_allocations, pins_before = NumPins();
+  const int64_t allocations_before = NumAllocations(), pins_before = NumPins();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(filler->Fill(job).ok());
-  EXPECT_EQ(num_allocations, allocations_before);
+  EXPECT_EQ(NumAllocations(), allocations_before);
   EXPECT_EQ(NumPins(), pins_before);
   EXPECT_EQ(experts.NumWrong(slots.data()), 0);
 }
@@ -140,9 +115,9 @@ TEST_F(AllocationTest, AStepOfTheTierAllocatesNothingOnTheThreadThatDecodes) {
     }
   };
   run_steps(500);
-  const int64_t allocations_before = num_allocations_here;
+  const int64_t allocations_before = NumAllocationsOfThisThread();
   run_steps(2000);
-  EXPECT_EQ(num_allocations_here, allocations_before);
+  EXPECT_EQ(NumAllocationsOfThisThread(), allocations_before);
   EXPECT_EQ(machine.tier->counters().waits_for_swaps, 0);
   EXPECT_EQ(machine.NumWrongSlots(), 0);
 }

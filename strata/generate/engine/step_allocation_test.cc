@@ -1,15 +1,12 @@
-// Once the first steps have run, a step allocates nothing: counted by an operator new of this
-// program.
-#include <atomic>
+// Once the first steps have run, a step allocates nothing.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
+#include "strata/core/allocation_counter.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/rows.h"
@@ -17,30 +14,6 @@
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
 #include "strata/generate/tokenizer/token_id.h"
-
-namespace {
-
-std::atomic<int64_t> num_allocations = 0;
-
-void* CountedAllocation(size_t bytes, size_t alignment) {
-  ++num_allocations;
-  void* const memory = std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(size_t bytes) { return CountedAllocation(bytes, alignof(std::max_align_t)); }
-void* operator new[](size_t bytes) { return CountedAllocation(bytes, alignof(std::max_align_t)); }
-void* operator new[](size_t bytes, std::align_val_t alignment) {
-  return CountedAllocation(bytes, static_cast<size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
 
 namespace strata {
 namespace {
@@ -64,10 +37,10 @@ TEST(StepAllocationTest, ADecodeStepAllocatesNothing) {
   const std::vector<TokenId> warm_up = {3, 17, 42, 0, 63, 17, 17, 8};
   const std::vector<TokenId> others = {25, 31, 5, 60, 1, 2, 9, 44};
   Decode(engine, sampler, warm_up);
-  const int64_t before = num_allocations;
+  const int64_t before = NumAllocations();
   ASSERT_GT(before, 0);
   Decode(engine, sampler, others);
-  EXPECT_EQ(num_allocations - before, 0);
+  EXPECT_EQ(NumAllocations() - before, 0);
 }
 
 }  // namespace
