@@ -133,7 +133,7 @@ SlotPlan SlotPlan::Prefix(int num_slots) const {
 }
 
 std::string SlotPlan::Describe() const {
-  return absl::StrFormat("%d slots of %.1f MiB", num_slots(),
+  return absl::StrFormat("%d slots, %.1f MiB in all,", num_slots(),
                          static_cast<double>(bytes_) / (1 << 20));
 }
 

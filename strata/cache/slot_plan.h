@@ -66,7 +66,7 @@ class SlotPlan {
   // The first `num_slots` slots of this plan.
   SlotPlan Prefix(int num_slots) const;
 
-  // "96 slots of 48.0 MiB".
+  // "96 slots, 48.0 MiB in all,", for what follows.
   std::string Describe() const;
 
  private:

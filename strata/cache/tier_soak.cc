@@ -318,7 +318,8 @@ void Soak::Print() const {
       counters.swap_bytes / 1e6, counters.swaps_dropped, num_loans_, counters.lent,
       counters.refilled, counters.swap_round_ns / 1e3 / num_steps_);
   std::cout << absl::StrFormat(
-      "read by steps: %d experts from slots, %d from host memory, %d not staged, %d wrong, %d "
+      "read by steps: %d experts from slots, %d from host memory, %d whose entry alone was "
+      "checked, %d wrong, %d "
       "wrong entries; %d slots compared with the files\n",
       counts.from_slots, counts.from_host, counts.staged, counts.wrong_experts,
       counts.wrong_entries, num_slots_checked_);

@@ -27,12 +27,14 @@ DEFINE_string(
     "Fill the slots: on (before the first token), off, or auto (while the first tokens are "
     "computed, where a profile says with what or nothing adapts).");
 DEFINE_string(verify, "sample",
-              "Which slots are read back after they were filled and compared with the file: first, "
-              "sample or all.");
-DEFINE_int32(lend, 0, "Slots that each prompt borrows as working memory.");
+              "Which slots are read back after they were filled and compared with what was copied: "
+              "first, sample (the first, and one in 16) or all.");
+DEFINE_int32(
+    lend, 0,
+    "Slots that each prompt borrows as working memory; they are refilled after its first token.");
 DEFINE_int32(adapt_every, 4, "Steps between two rounds of swaps.");
 DEFINE_int32(adapt_swaps, 32, "Swaps of a round at most; 0: slots do not follow the text.");
-DEFINE_double(adapt_decay, 0.99, "What is left of a use's weight after each round; below 1.");
+DEFINE_double(adapt_decay, 0.99, "Weight that a use keeps after each round, from 0 to below 1.");
 DEFINE_string(adapt_bytes, "", "Bytes that a round's swaps may copy; empty: no limit.");
 DEFINE_string(
     expert_source, "auto",
@@ -118,7 +120,11 @@ absl::StatusOr<PlacedExperts::Options> ExpertOptionsFromFlags() {
   PlacedExperts::Options options = {
       .profile = FLAGS_expert_profile, .lend = FLAGS_lend, .dump_routing = FLAGS_dump_routing};
   if (FLAGS_expert_cache != "auto") {
-    ASSIGN_OR_RETURN(options.cache, SlotBudget::Parse(FLAGS_expert_cache));
+    const absl::StatusOr<SlotBudget> cache = SlotBudget::Parse(FLAGS_expert_cache);
+    if (!cache.ok()) {
+      return UsageError(absl::StrCat("--expert_cache: ", cache.status().message()));
+    }
+    options.cache = *cache;
   }
   ASSIGN_OR_RETURN(options.prefill, ParsePrefill());
   ASSIGN_OR_RETURN(options.verify, ParseVerify());

@@ -77,10 +77,12 @@ std::string PlanText(const PlanRequest& request, const MachinePlan& plan) {
       : plan.tightest == "dram" ? "host memory"
       : plan.tightest == "disk" ? "file"
                                 : "link",
-      "; kernels and waits come on top\n");
+      ": the real speed is below its figure, since kernels and waits add time\n");
   if (plan.num_in_file > 0) {
-    absl::StrAppend(&text, plan.num_in_file,
-                    " experts do not fit into host memory: each use reads the file\n");
+    absl::StrAppend(
+        &text, plan.num_in_file,
+        " experts are beyond what may be pinned (three quarters of --ram): as if each use "
+        "read the file\n");
   }
   return text;
 }
