@@ -1,9 +1,7 @@
 // Text from a model, and the model's view of text: see kUsage.
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,6 +11,7 @@
 #include "gflags/gflags.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/runfiles.h"
+#include "strata/core/cli/thread_count.h"
 #include "strata/core/cli/tool_main.h"
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
@@ -93,7 +92,6 @@ constexpr char kUsage[] =
     "generate [--model FILE] --detokenize FILE|- [--json]";
 
 constexpr char kDefaultModel[] = "testdata/strata-tiny-q4_k_m.gguf";
-constexpr int kMaxThreads = 1024;
 
 bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
@@ -121,11 +119,7 @@ absl::StatusOr<Engine::Options> EngineOptions() {
   ASSIGN_OR_RETURN(const Isa isa, ParseIsa(FLAGS_isa));
   SetIsa(isa);
   Engine::Options options = {.max_context = FLAGS_max_context};
-  const int cpus = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  options.num_threads = FLAGS_threads > 0 ? FLAGS_threads : std::min(cpus, kMaxThreads);
-  if (options.num_threads > kMaxThreads) {
-    return UsageError(absl::StrCat("--threads is more than ", kMaxThreads));
-  }
+  ASSIGN_OR_RETURN(options.num_threads, ThreadCount(FLAGS_threads));
   const std::optional<KvType> kv_type = ParseKvType(FLAGS_kv);
   if (!kv_type.has_value()) {
     return UsageError(absl::StrCat("--kv is ", FLAGS_kv, "; f32, f16 and int8 are known"));

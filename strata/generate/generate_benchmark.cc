@@ -15,6 +15,7 @@
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/runfiles.h"
+#include "strata/core/cli/thread_count.h"
 #include "strata/core/cli/tool_main.h"
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
@@ -50,7 +51,6 @@ constexpr char kUsage[] =
     "generate_benchmark [--model FILE] [--text FILE|--tokens_file FILE] [--threads N,N...]";
 constexpr char kDefaultModel[] = "testdata/strata-tiny-q4_k_m.gguf";
 constexpr char kDefaultText[] = "testdata/benchmark_text.txt";
-constexpr int kMaxThreads = 1024;
 
 // `path`, or else the program's own file, which one that was installed alone does not have.
 absl::StatusOr<std::string> GivenOr(const std::string& path, const char* flag,

@@ -26,8 +26,8 @@
 #include "strata/core/error.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
-#include "strata/core/gguf/gguf_writer.h"
 #include "strata/core/gguf/model_config.h"
+#include "strata/core/gguf/model_test_file.h"
 #include "strata/core/log_capture.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
@@ -285,16 +285,7 @@ TEST_F(SmallModelTest, AsManySwapsARoundAsOneLikesTakeNoMoreMemoryThanTheSlotsNe
 }
 
 TEST(PlacedExpertsTest, ADenseModelHasNoUseForAProfileOrATrace) {
-  GgufWriter writer;
-  writer.Key("general.architecture", "llama")
-      .Key("llama.block_count", 1u)
-      .Key("llama.context_length", 64u)
-      .Key("llama.embedding_length", 32u)
-      .Key("llama.feed_forward_length", 32u)
-      .Key("llama.attention.head_count", 1u)
-      .Key("llama.attention.layer_norm_rms_epsilon", 1e-6f)
-      .Tensor("blk.0.ffn_up.weight", BlockType::kF32, {32, 32});
-  writer.WriteTo(TestFile("dense.gguf"));
+  DenseModel().WriteTo(TestFile("dense.gguf"));
   const auto file = GgufFile::Open(TestFile("dense.gguf"));
   ASSERT_TRUE(file.ok()) << file.status();
   const auto plain =

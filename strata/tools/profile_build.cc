@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -27,6 +26,7 @@
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/output_files.h"
+#include "strata/core/cli/thread_count.h"
 #include "strata/core/cli/tool_main.h"
 #include "strata/core/error.h"
 #include "strata/core/file_mapping.h"
@@ -73,8 +73,6 @@ constexpr char kUsage[] =
     "Counts how often each expert of a model is used: by running texts through it, from traces of\n"
     "generate, or by adding up profiles. A build that was killed goes on where it was when it is\n"
     "started again.";
-
-constexpr int kMaxThreads = 1024;
 
 using Arguments = std::vector<std::string>;
 
@@ -138,9 +136,7 @@ absl::Status Build(const Arguments& texts) {
   if (FLAGS_max_tokens < 0 || FLAGS_max_context < 0) {
     return UsageError("--max_tokens and --max_context must not be negative");
   }
-  if (FLAGS_threads > kMaxThreads) {
-    return UsageError(absl::StrCat("--threads is more than ", kMaxThreads));
-  }
+  ASSIGN_OR_RETURN(const int num_threads, ThreadCount(FLAGS_threads));
   Arguments inputs = texts;
   inputs.insert(inputs.end(), {FLAGS_model, FLAGS_prompts});
   RETURN_IF_ERROR(CheckOutOfBuild(inputs));
@@ -148,12 +144,8 @@ absl::Status Build(const Arguments& texts) {
   ASSIGN_OR_RETURN(const std::vector<ProfileText> of_shard,
                    ReadProfileTexts(texts, FLAGS_prompts, shard));
   ASSIGN_OR_RETURN(const ModelIdentity identity, IdentityOf(FLAGS_model));
-  const int cpus = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<TextModel> model,
-      TextModel::Open(
-          FLAGS_model,
-          {.num_threads = FLAGS_threads > 0 ? FLAGS_threads : std::min(cpus, kMaxThreads)}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
+                   TextModel::Open(FLAGS_model, {.num_threads = num_threads}));
   ProfileBuilder builder(*model, identity,
                          {.prompt_batch = FLAGS_prompt_batch,
                           .max_context = FLAGS_max_context,

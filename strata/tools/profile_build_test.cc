@@ -24,11 +24,10 @@
 #include "strata/cache/routing_trace.h"
 #include "strata/cache/test_profile.h"
 #include "strata/cache/test_trace.h"
-#include "strata/core/block_type.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/run_program.h"
 #include "strata/core/cli/runfiles.h"
-#include "strata/core/gguf/gguf_writer.h"
+#include "strata/core/gguf/model_test_file.h"
 #include "strata/core/test_seed.h"
 
 namespace strata {
@@ -320,16 +319,7 @@ TEST_F(ProfileBuildTest, RefusesProfilesOfAnotherModel) {
 }
 
 TEST_F(ProfileBuildTest, RefusesADenseModelPlainly) {
-  GgufWriter writer;
-  writer.Key("general.architecture", "llama")
-      .Key("llama.block_count", 1u)
-      .Key("llama.context_length", 64u)
-      .Key("llama.embedding_length", 32u)
-      .Key("llama.feed_forward_length", 32u)
-      .Key("llama.attention.head_count", 1u)
-      .Key("llama.attention.layer_norm_rms_epsilon", 1e-6f)
-      .Tensor("blk.0.ffn_up.weight", BlockType::kF32, {32, 32});
-  writer.WriteTo(Path("dense.gguf"));
+  DenseModel().WriteTo(Path("dense.gguf"));
   ExpectRefused({"build", "--json", "--model", Path("dense.gguf"), "--out", Path("out"),
                  File("text", kTexts[0])},
                 "no_experts", Path("dense.gguf"));

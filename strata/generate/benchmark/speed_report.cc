@@ -18,10 +18,10 @@
 #include "strata/core/block_type.h"
 #include "strata/core/cli/byte_size.h"
 #include "strata/core/cli/json_output.h"
+#include "strata/core/cli/quartiles.h"
 #include "strata/core/cli/text_table.h"
 #include "strata/core/cpu_name.h"
 #include "strata/core/gguf/gguf_file.h"
-#include "strata/generate/benchmark/quartiles.h"
 #include "strata/generate/benchmark/speed_benchmark.h"
 #include "strata/generate/kernels/isa.h"
 

@@ -1,4 +1,4 @@
-#include "strata/generate/benchmark/quartiles.h"
+#include "strata/core/cli/quartiles.h"
 
 #include "gtest/gtest.h"
 

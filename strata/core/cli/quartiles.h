@@ -1,6 +1,6 @@
 // Median and spread of repeated measurements.
-#ifndef STRATA_GENERATE_BENCHMARK_QUARTILES_H_
-#define STRATA_GENERATE_BENCHMARK_QUARTILES_H_
+#ifndef STRATA_CORE_CLI_QUARTILES_H_
+#define STRATA_CORE_CLI_QUARTILES_H_
 
 #include <algorithm>
 #include <cmath>
@@ -29,4 +29,4 @@ struct Quartiles {
 
 }  // namespace strata
 
-#endif  // STRATA_GENERATE_BENCHMARK_QUARTILES_H_
+#endif  // STRATA_CORE_CLI_QUARTILES_H_

@@ -1,0 +1,16 @@
+// How many threads a program computes with, from its flag --threads.
+#ifndef STRATA_CORE_CLI_THREAD_COUNT_H_
+#define STRATA_CORE_CLI_THREAD_COUNT_H_
+
+#include "absl/status/statusor.h"
+
+namespace strata {
+
+inline constexpr int kMaxThreads = 1024;
+
+// `flag` is not negative; 0: one for each CPU of the machine. A UsageError above kMaxThreads.
+absl::StatusOr<int> ThreadCount(int flag);
+
+}  // namespace strata
+
+#endif  // STRATA_CORE_CLI_THREAD_COUNT_H_
