@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -197,8 +198,8 @@ PlacedExperts::MatrixPlace PlacedExperts::FindMatrix(int block, const std::byte*
 }
 
 template <typename PartAddress>
-ExpertWeights::Place PlacedExperts::PlaceOf(int block, int expert, PartAddress part_address) const {
-  const LayerPlaces& places = places_of_layer_[geometry_.FindLayer(block)];
+ExpertWeights::Place PlacedExperts::PlaceOf(const LayerPlaces& places, int expert,
+                                            PartAddress part_address) {
   const auto at = [&](const MatrixPlace& place) { return part_address(place.part) + place.offset; };
   return {.expert = expert, .gate = at(places.gate), .up = at(places.up), .down = at(places.down)};
 }
@@ -207,12 +208,14 @@ absl::Status PlacedExperts::ForEachPart(int block, const MixtureOfExperts& /*exp
                                         absl::Span<const int> chosen, Use use) {
   in_place_.clear();
   to_stage_.clear();
+  const LayerPlaces& places = places_of_layer_[geometry_.FindLayer(block)];
+  const int first_of_layer = geometry_.NumberOf({.layer = block, .index = 0});
   for (const int expert : chosen) {
-    const ExpertEntry& entry = tier_->Entry(geometry_.NumberOf({.layer = block, .index = expert}));
+    const ExpertEntry& entry = tier_->Entry(first_of_layer + expert);
     if (entry.form == EntryForm::kStage) {
       to_stage_.push_back(expert);
     } else {
-      in_place_.push_back(PlaceOf(block, expert, [&](int part) { return entry.parts[part]; }));
+      in_place_.push_back(PlaceOf(places, expert, [&](int part) { return entry.parts[part]; }));
     }
   }
   for (const int expert : to_stage_) {
@@ -220,11 +223,10 @@ absl::Status PlacedExperts::ForEachPart(int block, const MixtureOfExperts& /*exp
     host_->source().Prefetch({&id, 1});
   }
   if (!in_place_.empty()) RETURN_IF_ERROR(use(in_place_));
+  const absl::Cleanup no_more_leases = [this] { stages_.clear(); };
   for (absl::Span<const int> left = to_stage_; !left.empty();) {
     ASSIGN_OR_RETURN(const size_t num_staged, StageSome(block, left));
-    const absl::Status status = use(staged_);
-    stages_.clear();
-    RETURN_IF_ERROR(status);
+    RETURN_IF_ERROR(use(staged_));
     left.remove_prefix(num_staged);
   }
   return absl::OkStatus();
@@ -232,6 +234,8 @@ absl::Status PlacedExperts::ForEachPart(int block, const MixtureOfExperts& /*exp
 
 absl::StatusOr<size_t> PlacedExperts::StageSome(int block, absl::Span<const int> experts) {
   staged_.clear();
+  stages_.clear();
+  const LayerPlaces& places = places_of_layer_[geometry_.FindLayer(block)];
   for (const int expert : experts) {
     std::optional<StagePool::Stage> stage = host_->stages().TryAcquire();
     if (!stage.has_value()) {
@@ -242,7 +246,7 @@ absl::StatusOr<size_t> PlacedExperts::StageSome(int block, absl::Span<const int>
     ASSIGN_OR_RETURN(const HostBlob blob,
                      host_->source().ReadToStage({.layer = block, .index = expert}, *stage));
     staged_.push_back(
-        PlaceOf(block, expert, [&](int part) { return blob.part_array[part].bytes.data(); }));
+        PlaceOf(places, expert, [&](int part) { return blob.part_array[part].bytes.data(); }));
     stages_.push_back(*std::move(stage));
   }
   return staged_.size();

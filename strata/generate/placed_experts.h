@@ -109,7 +109,8 @@ class PlacedExperts : public ExpertWeights {
   void FindMatrices(const ModelGraph& graph);
   MatrixPlace FindMatrix(int block, const std::byte* data) const;
   template <typename PartAddress>
-  ExpertWeights::Place PlaceOf(int block, int expert, PartAddress part_address) const;
+  static ExpertWeights::Place PlaceOf(const LayerPlaces& places, int expert,
+                                      PartAddress part_address);
 
   // Leases a stage for each of the experts while there are any, at least one; returns how many.
   absl::StatusOr<size_t> StageSome(int block, absl::Span<const int> experts);
