@@ -16,13 +16,13 @@
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
 #include "strata/core/utf8.h"
-#include "strata/generate/chat_command.h"
+#include "strata/generate/commands/chat_command.h"
+#include "strata/generate/commands/expert_flags.h"
+#include "strata/generate/commands/generate_command.h"
+#include "strata/generate/commands/generate_options.h"
+#include "strata/generate/commands/tokenize_command.h"
 #include "strata/generate/engine/kv_row.h"
-#include "strata/generate/expert_flags.h"
-#include "strata/generate/generate_command.h"
-#include "strata/generate/generate_options.h"
 #include "strata/generate/kernels/isa.h"
-#include "strata/generate/tokenize_command.h"
 
 DEFINE_string(
     model, "",

@@ -7,13 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "strata/cache/cache_forecast.h"
-#include "strata/cache/expert_geometry.h"
-#include "strata/cache/expert_profile.h"
-#include "strata/cache/slot_plan.h"
+#include "strata/cache/experts/expert_geometry.h"
+#include "strata/cache/policy/slot_plan.h"
+#include "strata/cache/profile/cache_forecast.h"
+#include "strata/cache/profile/expert_profile.h"
 #include "strata/core/cli/byte_size.h"
 #include "strata/core/pin_limits.h"
-#include "strata/generate/footprint.h"
+#include "strata/generate/placement/footprint.h"
 
 namespace strata {
 namespace {

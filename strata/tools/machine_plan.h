@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 
-#include "strata/cache/cache_forecast.h"
-#include "strata/cache/expert_geometry.h"
-#include "strata/cache/expert_profile.h"
-#include "strata/generate/footprint.h"
+#include "strata/cache/experts/expert_geometry.h"
+#include "strata/cache/profile/cache_forecast.h"
+#include "strata/cache/profile/expert_profile.h"
+#include "strata/generate/placement/footprint.h"
 
 namespace strata {
 

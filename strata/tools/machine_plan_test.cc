@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "strata/cache/expert_geometry.h"
-#include "strata/cache/expert_profile.h"
-#include "strata/cache/test_profile.h"
-#include "strata/generate/footprint.h"
+#include "strata/cache/experts/expert_geometry.h"
+#include "strata/cache/profile/expert_profile.h"
+#include "strata/cache/testing/test_profile.h"
+#include "strata/generate/placement/footprint.h"
 
 namespace strata {
 namespace {

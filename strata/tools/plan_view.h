@@ -5,7 +5,7 @@
 #include <string>
 
 #include "strata/core/cli/json_output.h"
-#include "strata/generate/footprint.h"
+#include "strata/generate/placement/footprint.h"
 #include "strata/tools/machine_plan.h"
 
 namespace strata {

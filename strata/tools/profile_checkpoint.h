@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "strata/cache/expert_profile.h"
+#include "strata/cache/profile/expert_profile.h"
 #include "strata/core/checksum.h"
 
 namespace strata {

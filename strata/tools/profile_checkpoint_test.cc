@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "strata/cache/test_profile.h"
+#include "strata/cache/testing/test_profile.h"
 #include "strata/core/checksum.h"
 #include "strata/core/error.h"
 

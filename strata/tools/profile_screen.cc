@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "strata/cache/expert_geometry.h"
-#include "strata/cache/expert_profile.h"
-#include "strata/cache/profile_figures.h"
+#include "strata/cache/experts/expert_geometry.h"
+#include "strata/cache/profile/expert_profile.h"
+#include "strata/cache/profile/profile_figures.h"
 #include "strata/core/cli/byte_size.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/text_table.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "strata/cache/expert_profile.h"
+#include "strata/cache/profile/expert_profile.h"
 #include "strata/core/cli/json_output.h"
 
 namespace strata {

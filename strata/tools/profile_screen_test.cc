@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "strata/cache/test_profile.h"
+#include "strata/cache/testing/test_profile.h"
 #include "strata/core/cli/json_output.h"
 
 namespace strata {

@@ -15,7 +15,7 @@
 #include "strata/core/error.h"
 #include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
-#include "strata/generate/text_input.h"
+#include "strata/generate/commands/text_input.h"
 
 namespace strata {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "strata/cache/expert_profile.h"
+#include "strata/cache/profile/expert_profile.h"
 #include "strata/core/error.h"
 
 namespace strata {

@@ -8,9 +8,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
-#include "strata/cache/expert_geometry.h"
-#include "strata/cache/routed_step.h"
-#include "strata/cache/trace_records.h"
+#include "strata/cache/experts/expert_geometry.h"
+#include "strata/cache/experts/routed_step.h"
+#include "strata/cache/trace/trace_records.h"
 
 namespace strata {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "strata/cache/expert_geometry.h"
-#include "strata/cache/trace_records.h"
+#include "strata/cache/experts/expert_geometry.h"
+#include "strata/cache/trace/trace_records.h"
 
 namespace strata {
 

@@ -2,9 +2,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "strata/cache/test_profile.h"
-#include "strata/cache/test_trace.h"
-#include "strata/cache/trace_records.h"
+#include "strata/cache/testing/test_profile.h"
+#include "strata/cache/testing/test_trace.h"
+#include "strata/cache/trace/trace_records.h"
 
 namespace strata {
 namespace {

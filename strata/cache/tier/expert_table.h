@@ -1,0 +1,116 @@
+// Where kernels find each expert: one entry per expert number, changed only between steps.
+//
+// The entries in host memory are the truth; CPU kernels and the policy read them. On request there
+// is an image of them in device memory: changes reach it by copies on the stream of the kernels,
+// from pinned patch buffers that are leases of a StagePool and so are owned by events. Steps that
+// were launched before a change see the old entry, those after it the new one.
+//
+// A change is all or nothing for the host: Begin, Set ..., Commit. When the device refuses the
+// copies, no entry has changed for the host, and each of them may be old or new in the image: until
+// a later Begin succeeds, which first writes them again, both places must stay good.
+//
+// Used by the decode thread alone; nothing is allocated after warm-up. Device and pool outlive it.
+#ifndef STRATA_CACHE_TIER_EXPERT_TABLE_H_
+#define STRATA_CACHE_TIER_EXPERT_TABLE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "strata/cache/stage/stage_pool.h"
+#include "strata/core/device.h"
+#include "strata/core/device_event.h"
+
+namespace strata {
+
+// What an entry points to. The host forms are those of HostForm.
+enum class EntryForm : uint8_t {
+  kSlot,
+  kRegistered,
+  kArena,
+  kPageable,
+  kStage,  // Nothing that kernels can read: the addresses are null, and the caller stages it.
+};
+constexpr int kNumEntryForms = 5;
+absl::string_view NameOf(EntryForm form);
+
+// As it lies in the image.
+struct ExpertEntry {
+  // Of the parts of the blob in their order: gate, up and down, or as the model has them.
+  std::array<const std::byte*, 3> parts = {};
+  uint32_t generation = 0;  // Counts the changes of this entry.
+  EntryForm form = EntryForm::kStage;
+  friend bool operator==(const ExpertEntry&, const ExpertEntry&) = default;
+};
+static_assert(sizeof(ExpertEntry) == 32, "kernels read entries of 32 bytes");
+
+class ExpertTable {
+ public:
+  // A table in host memory alone.
+  explicit ExpertTable(int num_experts);
+  // With an image, patched on `stream` from stages of `patches`, which is for this alone.
+  static absl::StatusOr<std::unique_ptr<ExpertTable>> CreateWithImage(int num_experts,
+                                                                      Device& device,
+                                                                      const DeviceStream& stream,
+                                                                      StagePool& patches);
+
+  ~ExpertTable();
+
+  const ExpertEntry& entry(int number) const { return entries_[number]; }
+  int size() const { return static_cast<int>(entries_.size()); }
+  // ExpertEntry by number, in device memory; null without an image.
+  const std::byte* image() const { return image_.data(); }
+
+  enum class Wait { kNever, kForBuffers };
+  // Makes room for this many changes; false when the buffers for them are all in use, and nothing
+  // has begun. At most max_changes().
+  absl::StatusOr<bool> Begin(int num_changes, Wait wait);
+  int max_changes() const;
+  // The generation is set here. An expert is set once between Begin and Commit.
+  void Set(int number, const ExpertEntry& entry);
+  absl::Status Commit();
+
+  // Writes the whole image anew, waiting for buffers: at first, and after the stream has failed and
+  // was drained.
+  absl::Status WriteImage();
+
+ private:
+  struct Change {
+    int number = 0;
+    ExpertEntry entry;
+  };
+
+  int EntriesOfStage() const;
+  // Leases buffers for the changes to come.
+  absl::StatusOr<bool> Lease(int num_changes, Wait wait);
+  // Queues the changes as copies to the image.
+  absl::Status Queue();
+  absl::Status QueuePatch(absl::Span<const Change> changes, const StagePool::Stage& stage);
+  // Ends the leases in limbo with an event behind all their copies; keeps them while there is none.
+  absl::Status Release();
+  // Writes what the image is unsure of.
+  absl::StatusOr<bool> Heal(Wait wait);
+
+  std::vector<ExpertEntry> entries_;
+  std::vector<Change> changes_;  // Since Begin.
+
+  Device* device_ = nullptr;  // With an image, as all below.
+  const DeviceStream* stream_ = nullptr;
+  StagePool* patches_ = nullptr;
+  DeviceMemory image_;
+  std::vector<int> unsure_;                 // Entries that may be old or new in the image.
+  std::vector<StagePool::Stage> leases_;    // Of the patch that is being made.
+  std::vector<StagePool::Stage> in_limbo_;  // Perhaps read by copies that no event stands for yet.
+  std::vector<HostToDeviceCopy> copies_;
+  DeviceEvent last_patch_;
+};
+
+}  // namespace strata
+
+#endif  // STRATA_CACHE_TIER_EXPERT_TABLE_H_

@@ -1,0 +1,253 @@
+#include "strata/cache/tier/expert_tier.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "glog/logging.h"
+#include "strata/core/status_macros.h"
+
+namespace strata {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Experts of one job of a fill that is waited for: enough to keep the link busy, few enough to show
+// progress.
+constexpr int kWaitedForChunk = 512;
+
+int64_t NanosecondsSince(Clock::time_point start) {
+  return std::chrono::nanoseconds(Clock::now() - start).count();
+}
+
+absl::StatusOr<std::unique_ptr<ExpertTable>> MakeTable(const ExpertTier::Options& options,
+                                                       int num_experts, Device& device) {
+  if (options.table_stream == nullptr) return std::make_unique<ExpertTable>(num_experts);
+  return ExpertTable::CreateWithImage(num_experts, device, *options.table_stream,
+                                      *CHECK_NOTNULL(options.table_patches));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ExpertTier>> ExpertTier::Create(const Options& options,
+                                                               const ExpertGeometry& geometry,
+                                                               const SlotPlan& plan,
+                                                               const Collaborators& collaborators) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ExpertTable> table,
+                   MakeTable(options, geometry.size(), collaborators.device));
+  if (options.policy.max_swaps > table->max_changes() && plan.num_slots() > 0 &&
+      table->image() != nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(options.policy.max_swaps,
+                                                   " swaps a round do not fit patch buffers for ",
+                                                   table->max_changes(), " changes"));
+  }
+  auto slots = SlotCache::Create(plan, geometry.size(), collaborators.device);
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Residency> residency,
+      Residency::Create(options.aliases, geometry, collaborators.source, *slots, *table));
+  std::unique_ptr<CacheFiller> filler;
+  if (slots->num_slots() > 0) {
+    ASSIGN_OR_RETURN(filler,
+                     CacheFiller::Create(options.filler, collaborators.device, collaborators.source,
+                                         *CHECK_NOTNULL(collaborators.stages)));
+  }
+  return std::unique_ptr<ExpertTier>(new ExpertTier(options, geometry, std::move(slots),
+                                                    std::move(table), std::move(residency),
+                                                    collaborators, std::move(filler)));
+}
+
+ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
+                       std::unique_ptr<SlotCache> slots, std::unique_ptr<ExpertTable> table,
+                       std::unique_ptr<Residency> residency, const Collaborators& collaborators,
+                       std::unique_ptr<CacheFiller> filler)
+    : options_(options),
+      geometry_(geometry),
+      device_(collaborators.device),
+      slots_(std::move(slots)),
+      table_(std::move(table)),
+      residency_(std::move(residency)),
+      policy_(geometry, options.policy, options.hottest_first),
+      ledger_(geometry.size(), options.policy.max_swaps, policy_.horizon_rounds()),
+      routing_(geometry, *table_, options.miss_path, counters_),
+      filler_(std::move(filler)) {
+  if (!options.expected_uses.empty()) policy_.Seed(options.expected_uses);
+  if (filler_ == nullptr) return;
+  TierObserver* const observer = options.observer;
+  PinnedArena* const arena = collaborators.arena;
+  checker_ = std::make_unique<SlotChecker>(device_, collaborators.source, *collaborators.stages);
+  mover_ = std::make_unique<ExpertMover>(*filler_, *checker_, arena);
+  round_ = std::make_unique<SwapRound>(
+      SwapRound::Collaborators{*residency_, *mover_, arena, ledger_, counters_, observer},
+      options.policy.max_swaps);
+  fill_ = std::make_unique<FillQueue>(
+      FillQueue::Collaborators{*residency_, *mover_, ledger_, counters_, observer},
+      std::min(table_->max_changes(), std::max(kWaitedForChunk, options.fill_chunk)));
+  lender_ = std::make_unique<SlotLender>(
+      SlotLender::Collaborators{device_, *residency_, *fill_, ledger_, counters_, observer});
+}
+
+ExpertTier::~ExpertTier() {
+  // What was launched may still read the slots.
+  device_.Drain(last_step_);
+}
+
+void ExpertTier::StartFill(const FillOptions& options) {
+  CHECK(!in_step_) << "a fill starts between steps";
+  if (fill_ == nullptr) return;
+  fill_->Fill(slots_->plan().experts(), options.verify, options.progress);
+}
+
+absl::StatusOr<FillReport> ExpertTier::Fill(const FillOptions& options) {
+  if (fill_ == nullptr) return FillReport();
+  const StepGap gap = GapBefore(step_ + 1, ExpertTable::Wait::kForBuffers);
+  RETURN_IF_ERROR(FinishCopies(gap));
+  CHECK(!lender_->out()) << "a fill while slots are lent";
+  StartFill(options);
+  fill_->Resume();
+  while (!fill_->done()) {
+    fill_->StartNext(kWaitedForChunk, gap);
+    WaitForMover();
+    RETURN_IF_ERROR(fill_->Advance(gap));
+  }
+  RETURN_IF_ERROR(fill_->report().status);
+  return fill_->report();
+}
+
+void ExpertTier::BeginStep() {
+  CHECK(!in_step_) << "the step before has not ended";
+  in_step_ = true;
+  ++step_;
+  if (round_ == nullptr) return;
+  const Clock::time_point start = Clock::now();
+  const StepGap gap = GapBefore(step_, ExpertTable::Wait::kNever);
+  const bool round_ends = step_ > 0 && step_ % options_.policy.adapt_every == 0;
+  // Swaps that show now are judged by the uses of the rounds to come.
+  if (round_ends) ledger_.EndRound();
+  LogOnce(round_->Advance(gap));
+  LogOnce(fill_->Advance(gap));
+  lender_->Advance();
+  const bool lends = lender_->HasMemory();
+  if (round_ends) EndRound(lends, gap);
+  if (!lends && round_->idle()) fill_->StartNext(options_.fill_chunk, gap);
+  counters_.swap_round_ns += NanosecondsSince(start);
+}
+
+void ExpertTier::EndRound(bool lends, const StepGap& gap) {
+  if (options_.policy.max_swaps == 0) return;
+  if (rates_.has_value()) {
+    ++counters_.rounds;
+    const bool fill_waits_or_is_done = fill_->done() || (fill_->paused() && !fill_->under_way());
+    if (!lends && !mover_->busy() && round_->idle() && fill_waits_or_is_done) {
+      DecideSwaps(gap);
+    } else {
+      ++counters_.rounds_skipped;
+    }
+  }
+  policy_.EndRound();
+}
+
+void ExpertTier::DecideSwaps(const StepGap& gap) {
+  if (options_.observer != nullptr && reported_rates_ != rates_) {
+    options_.observer->OnRates(gap.next_step, *rates_);
+    reported_rates_ = rates_;
+  }
+  round_->Start(policy_.Decide(*rates_, residency_->places(), slots_->num_empty()), *rates_, gap);
+  LogOnce(round_->Advance(gap));
+}
+
+void ExpertTier::CountRouting(int block, absl::Span<const int> experts, bool accepted) {
+  const int first = geometry_.NumberOf({.layer = block, .index = 0});
+  for (const int expert : experts) {
+    const int number = first + expert;
+    routing_.Count(number, step_);
+    if (!accepted) continue;
+    policy_.CountUse(number);
+    ledger_.CountUse(number);
+  }
+}
+
+void ExpertTier::EndStep(DeviceEvent event) {
+  CHECK(in_step_) << "no step has begun";
+  in_step_ = false;
+  last_step_ = std::move(event);
+}
+
+absl::StatusOr<SlotLoan> ExpertTier::Lend(int64_t bytes) {
+  if (lender_ == nullptr) {
+    if (bytes == 0) return SlotLoan();
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a loan of ", bytes, " bytes from an expert cache without slots"));
+  }
+  ASSIGN_OR_RETURN(const int num_slots, lender_->SlotsFor(bytes));
+  return LendSlots(num_slots);
+}
+
+absl::StatusOr<SlotLoan> ExpertTier::LendSlots(int num_slots) {
+  CHECK(!in_step_) << "slots are lent between steps";
+  if (lender_ == nullptr) return SlotLoan();
+  if (lender_->out()) return absl::FailedPreconditionError("slots are lent already");
+  const StepGap gap = GapBefore(step_ + 1, ExpertTable::Wait::kForBuffers);
+  const Clock::time_point start = Clock::now();
+  const int64_t waits_before = mover_->num_waits();
+  const absl::Status finished = FinishCopies(gap);
+  if (const int64_t waits = mover_->num_waits() - waits_before; waits > 0) {
+    counters_.lend_waits += waits;
+    counters_.lend_wait_ns += NanosecondsSince(start);
+  }
+  RETURN_IF_ERROR(finished);
+  return lender_->Lend(num_slots, gap);
+}
+
+void ExpertTier::FirstTokenOut() {
+  if (lender_ != nullptr) lender_->FirstTokenOut(policy_);
+}
+
+absl::Status ExpertTier::FinishCopies(const StepGap& gap) {
+  WaitForMover();
+  round_->DropUnstarted();
+  RETURN_IF_ERROR(round_->Advance(gap));
+  RETURN_IF_ERROR(fill_->Advance(gap));
+  if (!round_->idle() || fill_->under_way()) {
+    return absl::UnavailableError("copies into expert slots cannot be ended now");
+  }
+  return absl::OkStatus();
+}
+
+void ExpertTier::WaitForMover() {
+  const int64_t before = mover_->num_waits();
+  mover_->Wait();
+  waits_between_steps_ += mover_->num_waits() - before;
+}
+
+void ExpertTier::LogOnce(const absl::Status& status) {
+  if (status.ok() || std::exchange(said_error_, true)) return;
+  LOG(WARNING) << "the expert table could not be changed, will be later: " << status.message();
+}
+
+std::vector<int> ExpertTier::residents() const {
+  std::vector<int> experts;
+  for (int slot = 0; slot < slots_->num_slots(); ++slot) {
+    const bool is_resident = slots_->state(slot) == SlotState::kResident;
+    experts.push_back(is_resident ? slots_->expert(slot) : SlotCache::kNone);
+  }
+  return experts;
+}
+
+TierCounters ExpertTier::counters() const {
+  TierCounters counters = counters_;
+  const SavingLedger::Totals& savings = ledger_.totals();
+  counters.predicted_saving_ns = savings.predicted_ns;
+  counters.settled_predicted_ns = savings.settled_predicted_ns;
+  counters.realized_saving_ns = savings.realized_ns;
+  if (mover_ != nullptr) counters.waits_for_swaps = mover_->num_waits() - waits_between_steps_;
+  return counters;
+}
+
+}  // namespace strata

@@ -1,0 +1,182 @@
+// Which expert is where: in a slot of device memory or in host memory, decided by what is used and
+// changed between steps while the model computes. The tier orders its parts: slots, table, policy,
+// rounds of swaps, fills and loans, each a header of its own; docs/design/placement.md tells how
+// they work together.
+//
+// The thread that decodes runs each step like this:
+//   tier.BeginStep();                // Shows what has arrived, starts what is due. Never waits.
+//   ... tier.Entry(number) ...       // Where the experts of this step are.
+//   tier.CountRouting(...);          // What the step used, any time before the next BeginStep.
+//   tier.EndStep(event);             // The event behind the step's work; empty when it has ended.
+// After warm-up a step allocates nothing. A step that runs a whole prompt is a step like any other.
+//
+// Used by one thread; the parts it is given outlive it. A step that was launched keeps what it
+// reads until its event has ended: nothing else ends it. Sizes are in bytes.
+#ifndef STRATA_CACHE_TIER_EXPERT_TIER_H_
+#define STRATA_CACHE_TIER_EXPERT_TIER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "strata/cache/experts/expert_geometry.h"
+#include "strata/cache/host/expert_source.h"
+#include "strata/cache/host/pinned_arena.h"
+#include "strata/cache/policy/saving_ledger.h"
+#include "strata/cache/policy/slot_plan.h"
+#include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/stage/stage_pool.h"
+#include "strata/cache/tier/expert_mover.h"
+#include "strata/cache/tier/expert_table.h"
+#include "strata/cache/tier/fill_queue.h"
+#include "strata/cache/tier/residency.h"
+#include "strata/cache/tier/routing_counter.h"
+#include "strata/cache/tier/slot_cache.h"
+#include "strata/cache/tier/slot_lender.h"
+#include "strata/cache/tier/slot_loan.h"
+#include "strata/cache/tier/swap_round.h"
+#include "strata/cache/tier/tier_counters.h"
+#include "strata/cache/tier/tier_observer.h"
+#include "strata/cache/transfer/cache_filler.h"
+#include "strata/cache/transfer/slot_checker.h"
+#include "strata/core/device.h"
+#include "strata/core/device_event.h"
+
+namespace strata {
+
+class ExpertTier {
+ public:
+  struct Options {
+    SwapPolicy::Options policy;
+    AliasRule aliases = AliasRule::kAnyMemory;
+    MissPath miss_path = MissPath::kCpu;  // Of misses that have an address; see SetMissPath.
+    int fill_chunk = 128;                 // Experts that a background fill shows together.
+    CacheFiller::Options filler;
+    // Numbers, as for SlotPlan; decides among experts of equal counts.
+    std::vector<int> hottest_first;
+    // By number, as of a profile: see SwapPolicy::Seed. Empty: counts begin at zero.
+    std::vector<float> expected_uses;
+    // For an image of the table in device memory: see ExpertTable. Both or none.
+    const DeviceStream* table_stream = nullptr;
+    StagePool* table_patches = nullptr;
+    TierObserver* observer = nullptr;
+  };
+
+  struct Collaborators {
+    Device& device;
+    ExpertSource& source;
+    PinnedArena* arena = nullptr;  // The source's, if it has one.
+    StagePool* stages = nullptr;   // For fills and swaps; may be null when the plan has no slots.
+  };
+
+  // With empty slots: fewer than planned where the device has too little memory.
+  static absl::StatusOr<std::unique_ptr<ExpertTier>> Create(const Options& options,
+                                                            const ExpertGeometry& geometry,
+                                                            const SlotPlan& plan,
+                                                            const Collaborators& collaborators);
+  ~ExpertTier();
+
+  // --- Filling at start: the experts of the plan, hottest first ---
+
+  struct FillOptions {
+    SlotVerify verify = SlotVerify::kSample;
+    FillQueue::Progress progress = {};  // After each chunk, on the thread that decodes.
+  };
+  // Returns when all have arrived. An error is the file's, the device's, or kDataLoss when a slot
+  // differs from its source; the slots that are not right are empty and not used.
+  absl::StatusOr<FillReport> Fill(const FillOptions& options);
+  // In the background: steps may begin, and BeginStep shows what has arrived.
+  void StartFill(const FillOptions& options);
+  bool fill_done() const { return fill_ == nullptr || fill_->done(); }
+  // Of the fill so far; refills go on counting.
+  FillReport fill_report() const { return fill_ == nullptr ? FillReport() : fill_->report(); }
+
+  // --- Steps ---
+
+  void BeginStep();
+  // Good from BeginStep to the next.
+  const ExpertEntry& Entry(int number) const { return table_->entry(number); }
+  // A token's experts in rank order, in the layer of that block number. Uses by tokens that are not
+  // accepted are counted, but do not move the policy.
+  void CountRouting(int block, absl::Span<const int> experts, bool accepted);
+  void EndStep(DeviceEvent event);
+  // Of the step that has begun, or did last; -1 before the first.
+  int64_t step() const { return step_; }
+
+  // No swap is decided before the first call.
+  void SetRates(const SwapRates& rates) { rates_ = rates; }
+  void SetMissPath(MissPath path) { routing_.SetMissPath(path); }
+
+  // --- Lending, between steps ---
+
+  // Tail slots that hold so many bytes; kResourceExhausted when all slots together do not.
+  // kFailedPrecondition while a loan is out. Waits for copies under way: counted apart.
+  absl::StatusOr<SlotLoan> Lend(int64_t bytes);
+  // So many tail slots, or all there are.
+  absl::StatusOr<SlotLoan> LendSlots(int num_slots);
+  // The prompt is done and its first token shown: what left for loans may come back.
+  void FirstTokenOut();
+
+  // After the stream of the kernels has failed and was drained.
+  absl::Status RecoverTable() { return table_->WriteImage(); }
+
+  // --- What there is, and what was counted ---
+
+  const SlotCache& slots() const { return *slots_; }
+  const ExpertTable& table() const { return *table_; }
+  const SwapPolicy& policy() const { return policy_; }
+  // By slot: the expert served from it, or -1. Between steps.
+  std::vector<int> residents() const;
+  TierCounters counters() const;
+
+ private:
+  ExpertTier(const Options& options, const ExpertGeometry& geometry,
+             std::unique_ptr<SlotCache> slots, std::unique_ptr<ExpertTable> table,
+             std::unique_ptr<Residency> residency, const Collaborators& collaborators,
+             std::unique_ptr<CacheFiller> filler);
+
+  StepGap GapBefore(int64_t next_step, ExpertTable::Wait wait) const {
+    return {next_step, last_step_, wait};
+  }
+  void EndRound(bool lends, const StepGap& gap);
+  void DecideSwaps(const StepGap& gap);
+  // Nothing is under way any more; what had not started is dropped.
+  absl::Status FinishCopies(const StepGap& gap);
+  void WaitForMover();
+  void LogOnce(const absl::Status& status);
+
+  const Options options_;
+  const ExpertGeometry& geometry_;
+  Device& device_;
+  const std::unique_ptr<SlotCache> slots_;
+  const std::unique_ptr<ExpertTable> table_;
+  const std::unique_ptr<Residency> residency_;
+
+  TierCounters counters_;
+  SwapPolicy policy_;
+  SavingLedger ledger_;
+  RoutingCounter routing_;
+  std::optional<SwapRates> rates_;
+  std::optional<SwapRates> reported_rates_;
+  DeviceEvent last_step_;
+  int64_t step_ = -1;
+  bool in_step_ = false;
+  bool said_error_ = false;
+  int64_t waits_between_steps_ = 0;
+
+  // All null without slots.
+  const std::unique_ptr<CacheFiller> filler_;
+  std::unique_ptr<SlotChecker> checker_;
+  std::unique_ptr<SwapRound> round_;
+  std::unique_ptr<FillQueue> fill_;
+  std::unique_ptr<SlotLender> lender_;
+  std::unique_ptr<ExpertMover> mover_;  // Its work uses what round and fill hold.
+};
+
+}  // namespace strata
+
+#endif  // STRATA_CACHE_TIER_EXPERT_TIER_H_

@@ -1,0 +1,38 @@
+// Counts what the router chose: hits, misses by path, and the bytes that serving them reads.
+//
+// Used by the decode thread alone; nothing is allocated after the constructor.
+#ifndef STRATA_CACHE_TIER_ROUTING_COUNTER_H_
+#define STRATA_CACHE_TIER_ROUTING_COUNTER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "strata/cache/experts/expert_geometry.h"
+#include "strata/cache/tier/expert_table.h"
+#include "strata/cache/tier/tier_counters.h"
+
+namespace strata {
+
+class RoutingCounter {
+ public:
+  RoutingCounter(const ExpertGeometry& geometry, const ExpertTable& table, MissPath path,
+                 TierCounters& counters);
+
+  // How misses are served that have an address; the others are staged.
+  void SetMissPath(MissPath path) { path_ = path; }
+  // One token's choice of expert `number` in that step, at most once for a number and a token.
+  // Steps ascend.
+  void Count(int number, int64_t step);
+
+ private:
+  const ExpertGeometry& geometry_;
+  const ExpertTable& table_;
+  TierCounters& counters_;
+  MissPath path_;
+  std::vector<int64_t> last_step_;  // By number: in which it was counted.
+};
+
+}  // namespace strata
+
+#endif  // STRATA_CACHE_TIER_ROUTING_COUNTER_H_

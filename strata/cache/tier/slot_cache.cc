@@ -1,0 +1,119 @@
+#include "strata/cache/tier/slot_cache.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "glog/logging.h"
+#include "strata/cache/policy/slot_plan.h"
+#include "strata/core/device.h"
+
+namespace strata {
+
+absl::string_view NameOf(SlotState state) {
+  constexpr absl::string_view kNames[kNumSlotStates] = {"empty", "copying", "resident", "draining",
+                                                        "lent"};
+  return kNames[static_cast<int>(state)];
+}
+
+std::unique_ptr<SlotCache> SlotCache::Create(const SlotPlan& plan, int num_experts,
+                                             Device& device) {
+  SlotPlan had = plan;
+  DeviceMemory memory;
+  absl::Status refusal;
+  while (had.num_slots() > 0) {
+    absl::StatusOr<DeviceMemory> allocated = device.Allocate(had.bytes());
+    if (allocated.ok()) {
+      memory = *std::move(allocated);
+      break;
+    }
+    device.ClearError();
+    if (refusal.ok()) refusal = allocated.status();
+    // Free memory is in pieces, so what is said to be free need not be had: less and less, by an
+    // eighth.
+    had = had.Prefix(had.num_slots() - (had.num_slots() + 7) / 8);
+  }
+  if (!refusal.ok()) {
+    LOG(WARNING) << "expert cache: " << had.Describe() << " instead of " << plan.Describe() << ": "
+                 << refusal.message();
+  }
+  return std::unique_ptr<SlotCache>(new SlotCache(std::move(had), num_experts, std::move(memory)));
+}
+
+SlotCache::SlotCache(SlotPlan plan, int num_experts, DeviceMemory memory)
+    : plan_(std::move(plan)),
+      memory_(std::move(memory)),
+      slots_(plan_.num_slots()),
+      slot_of_(num_experts, kNone),
+      num_empty_(plan_.class_bytes().size(), 0),
+      first_empty_(plan_.class_bytes().size(), 0) {
+  num_in_[static_cast<int>(SlotState::kEmpty)] = num_slots();
+  for (int slot = 0; slot < num_slots(); ++slot) ++num_empty_[plan_.ClassOfSlot(slot)];
+}
+
+int SlotCache::FindEmpty(int size_class) {
+  if (num_empty_[size_class] == 0) return kNone;
+  int& slot = first_empty_[size_class];
+  while (state(slot) != SlotState::kEmpty || plan_.ClassOfSlot(slot) != size_class) ++slot;
+  return slot;
+}
+
+void SlotCache::StartCopy(int slot, int expert) {
+  CHECK(state(slot) == SlotState::kEmpty || state(slot) == SlotState::kDraining)
+      << "slot " << slot << " is " << NameOf(state(slot));
+  CHECK_EQ(slot_of_[expert], kNone) << "expert " << expert << " has a slot already";
+  Forget(slot);
+  slots_[slot].expert = expert;
+  ++slots_[slot].generation;
+  slot_of_[expert] = slot;
+  SetState(slot, SlotState::kCopying);
+}
+
+void SlotCache::EndCopy(int slot, bool copied) {
+  CHECK(state(slot) == SlotState::kCopying) << "slot " << slot << " is " << NameOf(state(slot));
+  if (!copied) Forget(slot);
+  SetState(slot, copied ? SlotState::kResident : SlotState::kEmpty);
+}
+
+void SlotCache::StartDraining(int slot) {
+  CHECK(state(slot) == SlotState::kResident) << "slot " << slot << " is " << NameOf(state(slot));
+  Forget(slot);
+  SetState(slot, SlotState::kDraining);
+}
+
+void SlotCache::Lend(int slot) {
+  CHECK(state(slot) == SlotState::kEmpty || state(slot) == SlotState::kDraining)
+      << "slot " << slot << " is " << NameOf(state(slot));
+  SetState(slot, SlotState::kLent);
+}
+
+void SlotCache::TakeBack(int slot) {
+  CHECK(state(slot) == SlotState::kLent) << "slot " << slot << " is " << NameOf(state(slot));
+  ++slots_[slot].generation;
+  SetState(slot, SlotState::kEmpty);
+}
+
+void SlotCache::Forget(int slot) {
+  int& expert = slots_[slot].expert;
+  if (expert != kNone) slot_of_[expert] = kNone;
+  expert = kNone;
+}
+
+void SlotCache::SetState(int slot, SlotState state) {
+  const int size_class = plan_.ClassOfSlot(slot);
+  SlotState& old = slots_[slot].state;
+  --num_in_[static_cast<int>(old)];
+  ++num_in_[static_cast<int>(state)];
+  if (old == SlotState::kEmpty) --num_empty_[size_class];
+  if (state == SlotState::kEmpty) {
+    ++num_empty_[size_class];
+    first_empty_[size_class] = std::min(first_empty_[size_class], slot);
+  }
+  old = state;
+}
+
+}  // namespace strata

@@ -1,0 +1,180 @@
+#include "strata/cache/tier/swap_round.h"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "glog/logging.h"
+#include "strata/cache/policy/slot_plan.h"
+#include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/tier/expert_mover.h"
+#include "strata/cache/tier/residency.h"
+#include "strata/cache/tier/slot_cache.h"
+#include "strata/cache/tier/slot_copies.h"
+#include "strata/core/status_macros.h"
+
+namespace strata {
+
+using Swap = SwapPolicy::Swap;
+
+SwapRound::SwapRound(const Collaborators& collaborators, int max_swaps)
+    : parts_(collaborators),
+      got_alias_(std::make_unique<bool[]>(max_swaps)),
+      copies_(collaborators.residency, collaborators.mover, max_swaps) {
+  swaps_.reserve(max_swaps);
+  victims_.reserve(max_swaps);
+  without_alias_.reserve(max_swaps);
+}
+
+void SwapRound::Start(absl::Span<const Swap> swaps, const SwapRates& rates, const StepGap& gap) {
+  CHECK(idle());
+  if (swaps.empty()) return;
+  rates_ = rates;
+  swaps_.assign(swaps.begin(), swaps.end());
+  parts_.counters.swaps_decided += static_cast<int64_t>(swaps.size());
+  for (const Swap& swap : swaps_) {
+    parts_.residency.SetBusy(swap.newcomer);
+    if (swap.victim >= 0) parts_.residency.SetBusy(swap.victim);
+    if (parts_.observer != nullptr) parts_.observer->OnSwapDecided(gap.next_step, swap);
+  }
+  FindVictimsWithoutAlias();
+  phase_ = without_alias_.empty() ? Phase::kReady : Phase::kGettingAliases;
+  if (phase_ == Phase::kGettingAliases) {
+    parts_.mover.StartAliases(without_alias_, {got_alias_.get(), without_alias_.size()});
+  }
+}
+
+bool SwapRound::NeedsSparePlace(const Swap& swap) const {
+  if (parts_.arena == nullptr || swap.victim < 0) return false;
+  const Residency& residency = parts_.residency;
+  return !residency.LocateHost(swap.victim).pinned() &&
+         residency.LocateHost(swap.newcomer).form == HostForm::kArena;
+}
+
+void SwapRound::FindVictimsWithoutAlias() {
+  without_alias_.clear();
+  for (const Swap& swap : swaps_) {
+    if (NeedsSparePlace(swap)) without_alias_.push_back(parts_.residency.IdOf(swap.victim));
+  }
+}
+
+absl::Status SwapRound::Advance(const StepGap& gap) {
+  if (phase_ == Phase::kGettingAliases) {
+    if (parts_.mover.running()) return absl::OkStatus();
+    TakeAliases();
+  }
+  if (phase_ == Phase::kReady) return MoveVictimsOut(gap);
+  if (phase_ == Phase::kCopying) return AdvanceCopies(gap);
+  return absl::OkStatus();
+}
+
+// Swaps whose victims were to get a place and got none are dropped.
+void SwapRound::TakeAliases() {
+  parts_.mover.Take().IgnoreError();  // Inserting tells its outcome by expert.
+  size_t next = 0, num_kept = 0;
+  for (const Swap& swap : swaps_) {
+    const bool was_asked_for = next < without_alias_.size() && swap.victim >= 0 &&
+                               parts_.residency.IdOf(swap.victim) == without_alias_[next];
+    if (was_asked_for && !got_alias_[next++]) {
+      Drop(swap);
+    } else {
+      swaps_[num_kept++] = swap;
+    }
+  }
+  swaps_.resize(num_kept);
+  phase_ = Phase::kReady;
+  if (swaps_.empty()) End();
+}
+
+absl::Status SwapRound::MoveVictimsOut(const StepGap& gap) {
+  SlotCache& slots = parts_.residency.slots();
+  victims_.clear();
+  for (const Swap& swap : swaps_) {
+    if (swap.victim >= 0) victims_.push_back({swap.victim, slots.SlotOf(swap.victim)});
+  }
+  if (!victims_.empty()) {
+    ASSIGN_OR_RETURN(const bool left, parts_.residency.Leave(victims_, gap.wait));
+    if (!left) {
+      ++parts_.counters.postponed;
+      return absl::OkStatus();
+    }
+    for (const Residency::Placement& victim : victims_) {
+      parts_.ledger.SettleFor(victim.expert);
+      if (parts_.observer == nullptr) continue;
+      parts_.observer->OnLeft(gap.next_step, victim.expert, victim.slot);
+    }
+  }
+  StartCopies(gap);
+  return absl::OkStatus();
+}
+
+void SwapRound::StartCopies(const StepGap& gap) {
+  SlotCache& slots = parts_.residency.slots();
+  size_t next_victim = 0;
+  for (const Swap& swap : swaps_) {
+    const int slot = swap.victim >= 0
+                         ? victims_[next_victim++].slot
+                         : slots.FindEmpty(SizeClassOf(slots.plan().class_bytes(), swap.bytes));
+    CHECK_NE(slot, SlotCache::kNone) << "the empty slot of a swap was given away";
+    copies_.Add({swap.newcomer, slot});
+  }
+  // Empty slots were emptied before steps that the event stands for, too.
+  copies_.Start(gap.last_step, SlotVerify::kNone, nullptr);
+  phase_ = Phase::kCopying;
+}
+
+absl::Status SwapRound::AdvanceCopies(const StepGap& gap) {
+  ASSIGN_OR_RETURN(const SlotCopies::Outcome outcome, copies_.Advance(gap.wait));
+  if (outcome == SlotCopies::Outcome::kUnderWay) {
+    if (!parts_.mover.busy()) ++parts_.counters.postponed;
+    return absl::OkStatus();
+  }
+  if (outcome == SlotCopies::Outcome::kShown) {
+    Show(gap);
+  } else {
+    parts_.counters.swaps_failed += static_cast<int64_t>(swaps_.size());
+    if (first_failure_.ok()) {
+      first_failure_ = copies_.failure();
+      LOG(WARNING) << "experts stay in host memory: " << first_failure_.message();
+    }
+  }
+  End();
+  return absl::OkStatus();
+}
+
+void SwapRound::Show(const StepGap& gap) {
+  for (size_t i = 0; i < swaps_.size(); ++i) {
+    const auto [newcomer, slot] = copies_.placements()[i];
+    parts_.ledger.Open(swaps_[i], rates_);
+    if (parts_.arena != nullptr && parts_.arena->Find(parts_.residency.IdOf(newcomer)) != nullptr) {
+      parts_.arena->Release(parts_.residency.IdOf(newcomer), gap.last_step);
+    }
+    if (parts_.observer != nullptr) parts_.observer->OnSwapVisible(gap.next_step, newcomer, slot);
+  }
+  parts_.counters.swaps_visible += static_cast<int64_t>(swaps_.size());
+  parts_.counters.swap_bytes += copies_.bytes();
+}
+
+void SwapRound::DropUnstarted() {
+  if (phase_ == Phase::kGettingAliases) TakeAliases();
+  if (phase_ != Phase::kReady) return;
+  for (const Swap& swap : swaps_) Drop(swap);
+  End();
+}
+
+void SwapRound::Drop(const Swap& swap) {
+  ++parts_.counters.swaps_dropped;
+  parts_.residency.SetIdle(swap.newcomer);
+  if (swap.victim >= 0) parts_.residency.SetIdle(swap.victim);
+}
+
+void SwapRound::End() {
+  swaps_.clear();
+  copies_.Clear();
+  phase_ = Phase::kIdle;
+}
+
+}  // namespace strata

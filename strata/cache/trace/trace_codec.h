@@ -1,0 +1,29 @@
+// Headers and records of routing traces as bytes (docs/formats.md), one by one; routing_trace.h
+// puts them into files.
+//
+// Reading takes any bytes. Errors: kinds bad_record, bad_geometry and truncated, without a file.
+#ifndef STRATA_CACHE_TRACE_TRACE_CODEC_H_
+#define STRATA_CACHE_TRACE_TRACE_CODEC_H_
+
+#include "absl/status/statusor.h"
+#include "strata/cache/experts/expert_geometry.h"
+#include "strata/cache/trace/trace_records.h"
+#include "strata/core/little_endian.h"
+
+namespace strata {
+
+void AppendTraceHeader(const TraceHeader& header, LittleEndianWriter& writer);
+absl::StatusOr<TraceHeader> ReadTraceHeader(LittleEndianReader& reader);
+
+// Records are of the geometry: our own mistake otherwise.
+void AppendTraceRecord(const ExpertGeometry& geometry, const RoutedStep& step,
+                       LittleEndianWriter& writer);
+void AppendTraceRecord(const TraceRates& rates, LittleEndianWriter& writer);
+void AppendTraceRecord(const TraceSwap& swap, LittleEndianWriter& writer);
+void AppendTraceRecord(const TraceResidency& residency, LittleEndianWriter& writer);
+absl::StatusOr<TraceRecord> ReadTraceRecord(const ExpertGeometry& geometry,
+                                            LittleEndianReader& reader);
+
+}  // namespace strata
+
+#endif  // STRATA_CACHE_TRACE_TRACE_CODEC_H_

@@ -1,0 +1,241 @@
+#include "strata/cache/transfer/cache_filler.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "glog/logging.h"
+#include "strata/cache/experts/expert_files.h"
+#include "strata/cache/host/expert_source.h"
+#include "strata/cache/stage/stage_pool.h"
+#include "strata/cache/transfer/copy_queue.h"
+#include "strata/core/checksum.h"
+#include "strata/core/device.h"
+#include "strata/core/mutex.h"
+#include "strata/core/status_copy.h"
+#include "strata/core/status_macros.h"
+
+namespace strata {
+namespace {
+
+constexpr std::chrono::milliseconds kProgressInterval(100);
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CacheFiller>> CacheFiller::Create(const Options& options,
+                                                                 Device& device,
+                                                                 ExpertSource& source,
+                                                                 StagePool& stages) {
+  if (options.num_readers <= 0 || options.num_queues <= 0 || options.blobs_per_submission <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a filler with ", options.num_readers, " readers, ", options.num_queues,
+                     " queues and ", options.blobs_per_submission, " blobs a submission"));
+  }
+  if (source.files().max_blob_bytes() > stages.stage_bytes()) {
+    return absl::InvalidArgumentError(absl::StrCat("a stage of ", stages.stage_bytes(),
+                                                   " bytes does not hold a blob of ",
+                                                   source.files().max_blob_bytes()));
+  }
+  std::vector<std::unique_ptr<CopyQueue>> queues(options.num_queues);
+  for (auto& queue : queues) {
+    ASSIGN_OR_RETURN(queue, CopyQueue::Create(device));
+  }
+  return std::unique_ptr<CacheFiller>(
+      new CacheFiller(options, device, source, stages, std::move(queues)));
+}
+
+CacheFiller::CacheFiller(const Options& options, Device& device, ExpertSource& source,
+                         StagePool& stages, std::vector<std::unique_ptr<CopyQueue>> queues)
+    : options_(options),
+      device_(device),
+      source_(source),
+      stages_(stages),
+      queues_(std::move(queues)),
+      copies_(queues_.size()),
+      workers_(std::max(options.num_readers, options.num_queues),
+               [this](int worker) { Work(worker); }) {}
+
+CacheFiller::~CacheFiller() { workers_.Wait(); }
+
+void CacheFiller::Start(const Job& job) {
+  CHECK(!workers_.running()) << "a job is still running";
+  CHECK(job.checksums.empty() || job.checksums.size() == job.items.size());
+  job_ = job;
+  job_bytes_ = 0;
+  num_done_ = 0;
+  bytes_done_ = 0;
+  for (List* list : {&in_place_, &through_stages_, &to_checksum_}) {
+    list->items.clear();
+    list->next = 0;
+  }
+  for (size_t i = 0; i < job.items.size(); ++i) {
+    job_bytes_ += source_.files().BlobBytes(job.items[i].id);
+    const bool in_place = options_.copy_in_place && source_.Locate(job.items[i].id).pinned();
+    (in_place ? in_place_ : through_stages_).items.push_back(static_cast<int>(i));
+  }
+  if (!job.checksums.empty()) to_checksum_.items = in_place_.items;
+  if (!job.after.empty()) {
+    for (const auto& queue : queues_) {
+      if (const absl::Status status = queue->WaitFor(job.after); !status.ok()) Fail(status);
+    }
+  }
+  workers_.Start();
+}
+
+bool CacheFiller::Done() const {
+  return !workers_.running() && std::all_of(queues_.begin(), queues_.end(),
+                                            [](const auto& queue) { return queue->Done(); });
+}
+
+absl::Status CacheFiller::Finish() {
+  while (!workers_.WaitFor(kProgressInterval)) {
+    if (job_.progress) job_.progress(GetProgress());
+  }
+  for (const auto& queue : queues_) {
+    if (const absl::Status status = queue->Finish(); !status.ok()) {
+      Fail(WithPrefix("copying experts to the device", status));
+    }
+  }
+  if (const absl::Status status = source_.files().CheckUnchanged(); !status.ok()) Fail(status);
+  if (job_.progress) job_.progress(GetProgress());
+  job_.after = DeviceEvent();
+  if (failed_.exchange(false)) device_.ClearError();
+  MutexLock lock(&mutex_);
+  return std::exchange(failure_, absl::OkStatus());
+}
+
+// A few threads issue what needs no reading, one for each queue; then all read.
+void CacheFiller::Work(int worker) {
+  if (worker < static_cast<int>(queues_.size())) CopyInPlace(worker);
+  if (worker < options_.num_readers) CopyThroughStages(worker);
+  ChecksumInPlace();
+}
+
+absl::Span<const int> CacheFiller::List::Take(size_t most) {
+  const size_t first = std::min(next.fetch_add(most), items.size());
+  return absl::MakeConstSpan(items).subspan(first, most);
+}
+
+void CacheFiller::CopyInPlace(int queue) {
+  while (!failed_) {
+    const absl::Span<const int> items = in_place_.Take(options_.blobs_per_submission);
+    if (items.empty()) return;
+    if (const absl::Status status = SubmitInPlace(queue, items); !status.ok()) {
+      const std::string others = absl::StrCat("one of ", items.size(), " experts from here on");
+      Fail(CopyError(job_.items[items[0]].id, WithPrefix(others, status)));
+    }
+  }
+}
+
+absl::StatusOr<DeviceEvent> CacheFiller::Issue(absl::Span<const HostToDeviceCopy> copies,
+                                               CopyQueue& queue) {
+  const auto start = std::chrono::steady_clock::now();
+  absl::StatusOr<DeviceEvent> event = queue.Submit(copies, options_.issue);
+  issue_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  num_copies_ += static_cast<int64_t>(copies.size());
+  return event;
+}
+
+absl::Status CacheFiller::SubmitInPlace(int queue, absl::Span<const int> items) {
+  std::vector<HostToDeviceCopy>& copies = copies_[queue];
+  copies.clear();
+  for (const int item : items) {
+    const auto [id, destination] = job_.items[item];
+    const HostBlob blob = source_.Locate(id);
+    if (blob.in_one_piece) {
+      copies.push_back({destination, blob.parts()[0].bytes.data(), source_.files().BlobBytes(id)});
+      continue;
+    }
+    for (const HostBlob::Part& part : blob.parts()) {
+      copies.push_back({destination + part.offset_in_blob, part.bytes.data(),
+                        static_cast<int64_t>(part.bytes.size())});
+    }
+  }
+  RETURN_IF_ERROR(Issue(copies, *queues_[queue]).status());
+  for (const int item : items) MarkDone(item, source_.Locate(job_.items[item].id).form);
+  return absl::OkStatus();
+}
+
+void CacheFiller::CopyThroughStages(int worker) {
+  CopyQueue& queue = *queues_[worker % queues_.size()];
+  while (!failed_) {
+    const absl::Span<const int> items = through_stages_.Take(1);
+    if (items.empty()) return;
+    if (const absl::Status status = CopyThroughStage(items[0], queue); !status.ok()) Fail(status);
+  }
+}
+
+absl::Status CacheFiller::CopyThroughStage(int item, CopyQueue& queue) {
+  const auto [id, destination] = job_.items[item];
+  absl::StatusOr<StagePool::Stage> stage = stages_.Acquire();
+  if (!stage.ok()) return CopyError(id, stage.status());
+  ASSIGN_OR_RETURN(const HostBlob blob, source_.ReadToStage(id, *stage));
+  if (!job_.checksums.empty()) AddChecksum(item, blob);
+  // A blob in a stage is laid out as in a slot: one copy moves all of it.
+  const HostToDeviceCopy copy = {destination, stage->data(), source_.files().BlobBytes(id)};
+  const absl::StatusOr<DeviceEvent> copied = Issue({&copy, 1}, queue);
+  absl::Status status = copied.status();
+  if (status.ok()) {
+    stage->ReleaseAfter(*copied);
+    MarkDone(item, blob.form);
+    if (options_.wait_for_each_copy) status = device_.Wait(*copied);
+  }
+  return status.ok() ? status : CopyError(id, status);
+}
+
+absl::Status CacheFiller::CopyError(ExpertId id, const absl::Status& status) const {
+  return WithPrefix(absl::StrCat("copying ", source_.files().DescribeSlices(id)), status);
+}
+
+void CacheFiller::ChecksumInPlace() {
+  while (!failed_) {
+    const absl::Span<const int> items = to_checksum_.Take(1);
+    if (items.empty()) return;
+    AddChecksum(items[0], source_.Locate(job_.items[items[0]].id));
+  }
+}
+
+void CacheFiller::AddChecksum(int item, const HostBlob& blob) {
+  ChecksumBuilder builder;
+  for (const HostBlob::Part& part : blob.parts()) builder.Add(part.bytes);
+  job_.checksums[item] = builder.Finish();
+}
+
+void CacheFiller::MarkDone(int item, HostForm form) {
+  const int64_t bytes = source_.files().BlobBytes(job_.items[item].id);
+  bytes_from_[static_cast<int>(form)] += bytes;
+  bytes_done_ += bytes;
+  ++num_done_;
+}
+
+void CacheFiller::Fail(const absl::Status& failure) {
+  MutexLock lock(&mutex_);
+  if (failure_.ok()) failure_ = DeepCopy(failure);
+  failed_ = true;
+}
+
+CacheFiller::Progress CacheFiller::GetProgress() const {
+  return {.num_done = num_done_,
+          .num_items = static_cast<int64_t>(job_.items.size()),
+          .bytes_done = bytes_done_,
+          .num_bytes = job_bytes_};
+}
+
+CacheFiller::Counters CacheFiller::counters() const {
+  Counters counters;
+  for (int i = 0; i < kNumHostForms; ++i) counters.bytes_from[i] = bytes_from_[i];
+  counters.num_copies = num_copies_;
+  counters.issue_ns = issue_ns_;
+  return counters;
+}
+
+}  // namespace strata

@@ -1,0 +1,106 @@
+#include "strata/cache/transfer/slot_checker.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "glog/logging.h"
+#include "strata/cache/experts/expert_files.h"
+#include "strata/cache/host/expert_source.h"
+#include "strata/cache/stage/stage_pool.h"
+#include "strata/core/checksum.h"
+#include "strata/core/device.h"
+#include "strata/core/status_macros.h"
+#include "strata/core/worker_group.h"
+
+namespace strata {
+
+SlotChecker::SlotChecker(Device& device, const ExpertSource& source, StagePool& stages,
+                         int num_readers)
+    : device_(device), source_(source), stages_(stages), num_readers_(num_readers) {}
+
+absl::Status SlotChecker::Check(absl::Span<const FillItem> slots) { return Check(slots, {}); }
+
+absl::Status SlotChecker::Check(absl::Span<const FillItem> slots,
+                                absl::Span<const Checksum> checksums) {
+  CHECK(checksums.empty() || checksums.size() == slots.size());
+  std::vector<DeviceStream> streams(num_readers_);
+  for (DeviceStream& stream : streams) {
+    ASSIGN_OR_RETURN(stream, device_.CreateStream());
+  }
+  std::vector<absl::Status> failures(num_readers_);
+  std::atomic<size_t> next = 0;
+  WorkerGroup readers(num_readers_, [&](int reader) {
+    for (size_t i = next++; i < slots.size() && failures[reader].ok(); i = next++) {
+      failures[reader] =
+          CheckSlot(slots[i], checksums.empty() ? nullptr : &checksums[i], streams[reader]);
+    }
+  });
+  readers.Start();
+  readers.Wait();
+  for (const absl::Status& failure : failures) RETURN_IF_ERROR(failure);
+  return source_.files().CheckUnchanged();
+}
+
+absl::Status SlotChecker::CheckSlot(const FillItem& slot, const Checksum* checksum,
+                                    const DeviceStream& stream) {
+  if (checksum == nullptr) source_.Prefetch({&slot.id, 1});
+  ASSIGN_OR_RETURN(StagePool::Stage stage, stages_.Acquire());
+  const auto blob = stage.bytes().subspan(0, source_.files().BlobBytes(slot.id));
+  absl::Status copied = device_.CopyToHost(blob, slot.destination, stream);
+  if (copied.ok()) {
+    const absl::StatusOr<DeviceEvent> event = device_.Record(stream);
+    copied = event.ok() ? device_.Wait(*event) : event.status();
+  }
+  if (!copied.ok()) {
+    // The copy may still write the stage.
+    device_.Drain(stream);
+    device_.ClearError();
+    return absl::Status(copied.code(),
+                        absl::StrCat("reading back the slot of ", ExpertFiles::Describe(slot.id),
+                                     ": ", copied.message()));
+  }
+  return checksum == nullptr ? CompareParts(slot.id, stage.data())
+                             : CompareChecksum(slot.id, stage.data(), *checksum);
+}
+
+absl::Status SlotChecker::CompareParts(ExpertId id, const std::byte* copy) const {
+  const HostBlob blob = source_.Locate(id);
+  const ExpertSlices& slices = source_.files().Slices(id);
+  for (int i = 0; i < blob.num_parts; ++i) {
+    const HostBlob::Part& part = blob.part_array[i];
+    const std::byte* const found = copy + part.offset_in_blob;
+    if (std::memcmp(found, part.bytes.data(), part.bytes.size()) == 0) continue;
+    const auto wrong = std::mismatch(part.bytes.begin(), part.bytes.end(), found);
+    return absl::DataLossError(
+        absl::StrCat("the slot of ", source_.files().Describe(id, slices[i]),
+                     " differs from its source at byte ", wrong.first - part.bytes.begin(), " of ",
+                     part.bytes.size(), ": ", static_cast<int>(*wrong.second), " instead of ",
+                     static_cast<int>(*wrong.first)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SlotChecker::CompareChecksum(ExpertId id, const std::byte* copy,
+                                          const Checksum& expected) const {
+  ChecksumBuilder builder;
+  int64_t offset = 0;
+  for (const ExpertSlice& slice : source_.files().Slices(id)) {
+    builder.Add(absl::MakeConstSpan(copy + offset, slice.bytes));
+    offset = ExpertFiles::NextPart(offset + slice.bytes);
+  }
+  const Checksum found = builder.Finish();
+  if (found == expected) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("the slot of ", source_.files().DescribeSlices(id),
+                                          " has the checksum ", found.ToHex(), " instead of ",
+                                          expected.ToHex(), ", that of the bytes copied"));
+}
+
+}  // namespace strata

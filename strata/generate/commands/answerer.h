@@ -1,0 +1,45 @@
+// Answers prompts: runs the generator and streams its text to stdout.
+#ifndef STRATA_GENERATE_COMMANDS_ANSWERER_H_
+#define STRATA_GENERATE_COMMANDS_ANSWERER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "strata/core/cli/json_output.h"
+#include "strata/generate/commands/generate_options.h"
+#include "strata/generate/commands/interrupt.h"
+#include "strata/generate/engine/generator.h"
+#include "strata/generate/loading/text_model.h"
+#include "strata/generate/tokenizer/token_id.h"
+
+namespace strata {
+
+class Answerer {
+ public:
+  struct Answer {
+    Generation generation;
+    std::string text;  // Empty for a model without a tokenizer.
+    Json stats;
+  };
+
+  // All outlive the object.
+  Answerer(TextModel& model, const GenerateOptions& options, InterruptHandler& interrupt);
+
+  // Streams unless the options ask for JSON: text as it comes, or ids for a model that has no
+  // tokenizer, and a line end behind. A prompt that does not fit into the context is a UsageError.
+  absl::StatusOr<Answer> Run(absl::Span<const TokenId> prompt);
+
+ private:
+  Generator::Options GeneratorOptions() const;
+
+  TextModel& model_;
+  const GenerateOptions& options_;
+  InterruptHandler& interrupt_;
+  Generator generator_;
+};
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_COMMANDS_ANSWERER_H_

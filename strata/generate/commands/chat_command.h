@@ -1,0 +1,17 @@
+// `generate --chat` without a prompt: a conversation, one line of input a turn.
+#ifndef STRATA_GENERATE_COMMANDS_CHAT_COMMAND_H_
+#define STRATA_GENERATE_COMMANDS_CHAT_COMMAND_H_
+
+#include "absl/status/status.h"
+#include "strata/generate/commands/generate_options.h"
+
+namespace strata {
+
+// Answers on stdout; the prompt sign and remarks go to stderr, the sign only when stdin is a
+// terminal. Ctrl-C stops an answer, which is kept as far as it came; at the prompt it leaves, as do
+// /exit and the end of the input.
+absl::Status Chat(const GenerateOptions& options);
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_COMMANDS_CHAT_COMMAND_H_

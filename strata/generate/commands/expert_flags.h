@@ -1,0 +1,15 @@
+// The flags of mains that run a model, about where its experts are.
+#ifndef STRATA_GENERATE_COMMANDS_EXPERT_FLAGS_H_
+#define STRATA_GENERATE_COMMANDS_EXPERT_FLAGS_H_
+
+#include "absl/status/statusor.h"
+#include "strata/generate/placement/placed_experts.h"
+
+namespace strata {
+
+// What the command line said. An error is the command line's.
+absl::StatusOr<PlacedExperts::Options> ExpertOptionsFromFlags();
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_COMMANDS_EXPERT_FLAGS_H_

@@ -1,0 +1,104 @@
+#include "strata/generate/commands/generate_command.h"
+
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "strata/core/atomic_file.h"
+#include "strata/core/cli/json_output.h"
+#include "strata/core/error.h"
+#include "strata/core/status_macros.h"
+#include "strata/generate/commands/answerer.h"
+#include "strata/generate/commands/conversation.h"
+#include "strata/generate/commands/generate_options.h"
+#include "strata/generate/commands/generation_report.h"
+#include "strata/generate/commands/interrupt.h"
+#include "strata/generate/commands/logits_dump.h"
+#include "strata/generate/commands/text_input.h"
+#include "strata/generate/commands/written_files.h"
+#include "strata/generate/engine/generator.h"
+#include "strata/generate/loading/text_model.h"
+#include "strata/generate/tokenizer/text_piece.h"
+#include "strata/generate/tokenizer/token_id.h"
+#include "strata/generate/tokenizer/tokenizer.h"
+
+namespace strata {
+namespace {
+
+absl::StatusOr<std::vector<TokenId>> EncodePrompt(const GenerateOptions& options,
+                                                  const TextModel& model,
+                                                  const std::string& prompt) {
+  ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model.NeedTokenizer());
+  if (!options.chat) {
+    return tokenizer->Encode(
+        prompt, options.parse_special ? SpecialText::kIsToken : SpecialText::kIsPlainText);
+  }
+  ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(model, options));
+  conversation.AddUser(prompt);
+  return conversation.Ids();
+}
+
+absl::StatusOr<std::vector<TokenId>> PromptIds(const GenerateOptions& options, TextModel& model) {
+  if (options.tokens_file.has_value()) {
+    return ReadTokenIds(*options.tokens_file, model.engine().vocabulary());
+  }
+  absl::StatusOr<std::string> text = options.prompt.value_or("");
+  if (options.prompt_file.has_value()) text = ReadText(*options.prompt_file);
+  RETURN_IF_ERROR(text.status());
+  // A BOS alone would be a prompt too, but hardly the one that was meant.
+  if (text->empty()) return std::vector<TokenId>();
+  return EncodePrompt(options, model, *text);
+}
+
+absl::Status Dump(absl::Span<const TokenId> prompt, const Generation& generation,
+                  int64_t vocabulary, AtomicFile& file) {
+  std::vector<TokenId> ids(prompt.begin(), prompt.end());
+  ids.insert(ids.end(), generation.ids.begin(), generation.ids.end());
+  ids.resize(generation.logits.size() / vocabulary);  // Fewer when it was interrupted.
+  return WriteLogitsDump(ids, vocabulary, generation.logits, file);
+}
+
+void PrintAnswer(const GenerateOptions& options, const std::vector<TokenId>& prompt,
+                 const Answerer::Answer& answer, bool has_text) {
+  PrintJson({{"prompt_ids", prompt},
+             {"ids", answer.generation.ids},
+             {"text", has_text ? Json(answer.text) : Json()},
+             {"stop_reason", std::string(NameOf(answer.generation.stop_reason))},
+             {"prompt_batch", options.prompt_batch},
+             {"stats", answer.stats}});
+}
+
+}  // namespace
+
+absl::Status GenerateAnswer(const GenerateOptions& options) {
+  RETURN_IF_ERROR(CheckWrittenFiles(options));
+  // First of all, so that a long run does not end in a path that cannot be written.
+  std::optional<AtomicFile> dump;
+  if (!options.dump_logits.empty()) {
+    ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(options.dump_logits));
+    dump.emplace(std::move(file));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
+                   TextModel::Open(options.model, options.engine, options.experts));
+  RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
+  ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, PromptIds(options, *model));
+  if (prompt.empty()) return UsageError("the prompt is empty");
+  InterruptHandler interrupt;
+  Answerer answerer(*model, options, interrupt);
+  ASSIGN_OR_RETURN(const Answerer::Answer answer, answerer.Run(prompt));
+  if (dump.has_value()) {
+    RETURN_IF_ERROR(Dump(prompt, answer.generation, model->engine().vocabulary(), *dump));
+  }
+  RETURN_IF_ERROR(model->FinishTrace());
+  if (options.json) PrintAnswer(options, prompt, answer, model->tokenizer() != nullptr);
+  if (options.stats) std::cerr << StatsTable(answer.stats);
+  return absl::OkStatus();
+}
+
+}  // namespace strata

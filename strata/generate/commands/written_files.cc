@@ -1,0 +1,35 @@
+#include "strata/generate/commands/written_files.h"
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "strata/core/cli/output_files.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/generate/commands/generate_options.h"
+
+namespace strata {
+namespace {
+
+std::vector<NamedFile> Written(const GenerateOptions& options) {
+  return {{"--dump_logits", options.dump_logits}, {"--dump_routing", options.experts.dump_routing}};
+}
+
+}  // namespace
+
+absl::Status CheckWrittenFiles(const GenerateOptions& options) {
+  return CheckOutputs(Written(options), {{"--model", options.model},
+                                         {"--expert_profile", options.experts.profile},
+                                         {"--prompt_file", options.prompt_file.value_or("")},
+                                         {"--tokens_file", options.tokens_file.value_or("")}});
+}
+
+absl::Status CheckWrittenFiles(const GenerateOptions& options, const GgufFile& model) {
+  std::vector<NamedFile> files;
+  for (const std::unique_ptr<GgufShard>& shard : model.shards()) {
+    files.push_back({"a file of the model", shard->path()});
+  }
+  return CheckOutputs(Written(options), files);
+}
+
+}  // namespace strata

@@ -1,0 +1,73 @@
+#include "strata/generate/placement/footprint.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "strata/core/cli/runfiles.h"
+#include "strata/generate/engine/engine.h"
+#include "strata/generate/engine/kv_row.h"
+#include "strata/generate/testing/open_model.h"
+#include "strata/generate/tokenizer/token_id.h"
+
+namespace strata {
+namespace {
+
+std::vector<std::string> Models() {
+  std::vector<std::string> paths = {Runfile("testdata/strata-tiny-q4_k_m.gguf").value()};
+  for (const char* name : {"glm4moe", "gpt-oss", "granitemoe", "llama", "olmoe", "qwen3moe"}) {
+    paths.push_back(Runfile(absl::StrCat("testdata/oracles/arch/", name, ".gguf")).value());
+  }
+  return paths;
+}
+
+TEST(FootprintTest, IsWhatTheEngineThenAllocates) {
+  for (const std::string& path : Models()) {
+    SCOPED_TRACE(path);
+    const OpenModel model(path);
+    for (const KvType kv_type : {KvType::kF32, KvType::kF16, KvType::kInt8}) {
+      for (const int64_t batch : {1, 7, 32}) {
+        const Footprint footprint = FootprintOf(
+            *model.file, model.graph, {.context = 64, .kv_type = kv_type, .prompt_batch = batch});
+        Engine engine(*model.file, model.graph, {.kv_type = kv_type, .max_context = 64});
+        while (engine.position() + batch <= 64) {
+          const std::vector<TokenId> tokens(static_cast<size_t>(batch), 5);
+          ASSERT_TRUE(engine.Step(tokens, Engine::Want::kLastLogits).ok());
+        }
+        EXPECT_EQ(engine.kv_bytes(), footprint.kv_bytes);
+        EXPECT_NEAR(static_cast<double>(engine.workspace_bytes()),
+                    static_cast<double>(footprint.workspace_bytes),
+                    0.05 * static_cast<double>(footprint.workspace_bytes))
+            << "batches of " << batch;
+      }
+    }
+  }
+}
+
+TEST(FootprintTest, CountsWhatIsNoRoutedExpertOnce) {
+  const OpenModel model(Runfile("testdata/strata-tiny-q4_k_m.gguf").value());
+  const Footprint footprint =
+      FootprintOf(*model.file, model.graph, {.context = 10, .prompt_batch = 1});
+  // The tied embedding, four layers' attention and router, and norms; the NextN block is left out.
+  int64_t expected = 0;
+  for (const GgufTensor& tensor : model.file->tensors()) {
+    const std::string name(tensor.name);
+    const bool is_expert = name.find("_exps.") != std::string::npos;
+    if (!is_expert && name.rfind("blk.4.", 0) != 0) expected += tensor.bytes;
+  }
+  EXPECT_EQ(footprint.dense_bytes, expected);
+  EXPECT_LT(footprint.dense_read_bytes, footprint.dense_bytes);
+  EXPECT_GT(footprint.dense_read_bytes, footprint.dense_bytes * 9 / 10);
+}
+
+TEST(FootprintTest, ASlidingWindowIsKeptWholeAndReadInPart) {
+  const OpenModel model(Runfile("testdata/oracles/arch/gpt-oss.gguf").value());
+  const Footprint footprint =
+      FootprintOf(*model.file, model.graph, {.context = 4096, .prompt_batch = 1});
+  EXPECT_GT(footprint.kv_bytes, footprint.kv_read_bytes);
+}
+
+}  // namespace
+}  // namespace strata

@@ -1,0 +1,75 @@
+#include "strata/generate/placement/tier_trace.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "strata/cache/experts/routed_step.h"
+#include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/trace/routing_trace.h"
+#include "strata/cache/trace/trace_records.h"
+#include "strata/core/status_macros.h"
+
+namespace strata {
+
+absl::StatusOr<std::unique_ptr<TierTrace>> TierTrace::Create(const std::string& path,
+                                                             const TraceHeader& header) {
+  ASSIGN_OR_RETURN(std::unique_ptr<RoutingTraceWriter> writer,
+                   RoutingTraceWriter::Create(path, header));
+  return absl::WrapUnique(new TierTrace(header, std::move(writer)));
+}
+
+TierTrace::TierTrace(const TraceHeader& header, std::unique_ptr<RoutingTraceWriter> writer)
+    : writer_(std::move(writer)),
+      recorder_(header.identity.geometry, {.trace = writer_.get()}),
+      was_lent_(header.identity.geometry.size()) {}
+
+void TierTrace::EndStep(const absl::Status& outcome, RoutedStep::Kind kind) {
+  if (outcome.ok()) {
+    recorder_.EndStep(kind);
+  } else {
+    recorder_.DropStep();
+  }
+}
+
+// The tier names the first step that is touched by what happens, the trace the last one before a
+// decision.
+void TierTrace::OnRates(int64_t step, const SwapRates& rates) {
+  writer_->AddRates({.step = step - 1,
+                     .copy_bytes_per_ns = rates.copy_bytes_per_ns,
+                     .miss_fixed_ns = rates.miss_fixed_ns,
+                     .miss_ns_per_byte = rates.miss_ns_per_byte});
+}
+
+void TierTrace::OnSwapDecided(int64_t step, const SwapPolicy::Swap& swap) {
+  writer_->AddSwap({.step = step - 1,
+                    .newcomer = swap.newcomer,
+                    .victim = swap.victim,
+                    .predicted_saving_ns = swap.predicted_saving_ns});
+}
+
+void TierTrace::OnSwapVisible(int64_t step, int newcomer, int slot) {
+  AddResidency(step, newcomer, slot, /*resident=*/true, Cause::kSwap);
+}
+
+void TierTrace::OnLeft(int64_t step, int expert, int slot) {
+  was_lent_[expert] = lending_;
+  AddResidency(step, expert, slot, /*resident=*/false, lending_ ? Cause::kLend : Cause::kSwap);
+}
+
+void TierTrace::OnCameBack(int64_t step, int expert, int slot) {
+  AddResidency(step, expert, slot, /*resident=*/true,
+               was_lent_[expert] ? Cause::kRefill : Cause::kFill);
+  was_lent_[expert] = false;
+}
+
+void TierTrace::AddResidency(int64_t step, int expert, int slot, bool resident, Cause cause) {
+  writer_->AddResidency(
+      {.step = step, .expert = expert, .slot = slot, .resident = resident, .cause = cause});
+}
+
+}  // namespace strata

@@ -1,0 +1,57 @@
+// Writes a run's routing trace: what each step chose, and what the tier decided and showed.
+//
+// Used by the engine's thread.
+#ifndef STRATA_GENERATE_PLACEMENT_TIER_TRACE_H_
+#define STRATA_GENERATE_PLACEMENT_TIER_TRACE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "strata/cache/experts/routed_step.h"
+#include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/tier/tier_observer.h"
+#include "strata/cache/trace/routing_trace.h"
+#include "strata/cache/trace/trace_records.h"
+#include "strata/generate/engine/step_observer.h"
+#include "strata/generate/placement/routing_recorder.h"
+
+namespace strata {
+
+class TierTrace : public TierObserver {
+ public:
+  // The file is created now; its header is written by Start.
+  static absl::StatusOr<std::unique_ptr<TierTrace>> Create(const std::string& path,
+                                                           const TraceHeader& header);
+
+  // The engine's.
+  StepObserver* observer() { return &recorder_; }
+  void EndStep(const absl::Status& outcome, RoutedStep::Kind kind);
+  // Experts that leave from here on do so for a loan, or no longer do.
+  void SetLending(bool lending) { lending_ = lending; }
+  absl::Status Finish() { return writer_->Finish(); }
+
+  void OnRates(int64_t step, const SwapRates& rates) override;
+  void OnSwapDecided(int64_t step, const SwapPolicy::Swap& swap) override;
+  void OnSwapVisible(int64_t step, int newcomer, int slot) override;
+  void OnLeft(int64_t step, int expert, int slot) override;
+  void OnCameBack(int64_t step, int expert, int slot) override;
+
+ private:
+  using Cause = TraceResidency::Cause;
+
+  TierTrace(const TraceHeader& header, std::unique_ptr<RoutingTraceWriter> writer);
+  void AddResidency(int64_t step, int expert, int slot, bool resident, Cause cause);
+
+  const std::unique_ptr<RoutingTraceWriter> writer_;
+  RoutingRecorder recorder_;
+  bool lending_ = false;
+  std::vector<bool> was_lent_;  // By expert: it left for a loan and is not back.
+};
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_PLACEMENT_TIER_TRACE_H_
