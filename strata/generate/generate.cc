@@ -21,7 +21,8 @@
 #include "strata/generate/commands/generate_command.h"
 #include "strata/generate/commands/generate_options.h"
 #include "strata/generate/commands/tokenize_command.h"
-#include "strata/generate/engine/kv_row.h"
+#include "strata/generate/engine/engine.h"
+#include "strata/generate/engine/kv_type.h"
 #include "strata/generate/kernels/isa.h"
 
 DEFINE_string(
@@ -114,11 +115,11 @@ absl::Status CheckDevice() {
   return UsageError(absl::StrCat("--device is ", FLAGS_device, "; cpu, cuda and auto are known"));
 }
 
-absl::StatusOr<Engine::Options> EngineOptions() {
+absl::StatusOr<EngineOptions> EngineOptionsFromFlags() {
   RETURN_IF_ERROR(CheckDevice());
   ASSIGN_OR_RETURN(const Isa isa, ParseIsa(FLAGS_isa));
   SetIsa(isa);
-  Engine::Options options = {.max_context = FLAGS_max_context};
+  EngineOptions options = {.max_context = FLAGS_max_context};
   ASSIGN_OR_RETURN(options.num_threads, ThreadCount(FLAGS_threads));
   const std::optional<KvType> kv_type = ParseKvType(FLAGS_kv);
   if (!kv_type.has_value()) {
@@ -163,7 +164,7 @@ absl::StatusOr<GenerateOptions> Options() {
                              .json = FLAGS_json,
                              .dump_logits = FLAGS_dump_logits};
   ASSIGN_OR_RETURN(options.model, ModelPath());
-  ASSIGN_OR_RETURN(options.engine, EngineOptions());
+  ASSIGN_OR_RETURN(options.engine, EngineOptionsFromFlags());
   ASSIGN_OR_RETURN(options.experts, ExpertOptionsFromFlags());
   ASSIGN_OR_RETURN(options.sampling, SamplingOptions());
   if (!absl::CUnescape(FLAGS_stop, &options.stop)) {

@@ -24,7 +24,7 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
 #include "strata/core/status_macros.h"
-#include "strata/generate/engine/kv_row.h"
+#include "strata/generate/engine/kv_type.h"
 #include "strata/generate/model/bind_model.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/placement/footprint.h"

@@ -20,7 +20,8 @@
 #include "strata/core/cli/progress.h"
 #include "strata/core/little_endian.h"
 #include "strata/core/status_macros.h"
-#include "strata/generate/engine/engine.h"
+#include "strata/generate/engine/sequence.h"
+#include "strata/generate/engine/step.h"
 #include "strata/generate/loading/text_model.h"
 #include "strata/generate/placement/routing_recorder.h"
 #include "strata/generate/tokenizer/text_piece.h"
@@ -123,19 +124,16 @@ absl::Status ProfileBuilder::AddText(const ProfileText& text, ProfileCheckpoint&
 }
 
 absl::Status ProfileBuilder::RunPiece(absl::Span<const TokenId> piece, ExpertProfile& profile) {
-  Engine& engine = model_.engine();
-  engine.Rewind(0);
+  Sequence sequence(model_.engine());
   RoutingRecorder recorder(identity_.geometry, {.profile = &profile});
-  engine.set_observer(&recorder);
-  absl::Status status;
-  while (status.ok() && !piece.empty()) {
+  while (!piece.empty()) {
     const auto batch = piece.subspan(0, static_cast<size_t>(options_.prompt_batch));
-    status = engine.Step(batch, Engine::Want::kNothing).status();
-    if (status.ok()) recorder.EndStep(RoutedStep::Kind::kPrompt);
+    const int64_t first_position = sequence.position();
+    ASSIGN_OR_RETURN(const StepResult* result, sequence.Feed(batch, {}));
+    recorder.AddStep(first_position, result->routing, RoutedStep::Kind::kPrompt);
     piece.remove_prefix(batch.size());
   }
-  engine.set_observer(nullptr);
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status ProfileBuilder::SaveIfDue(const ProfileCheckpoint& done) {

@@ -1,29 +1,30 @@
 #include "strata/generate/benchmark/expert_reads.h"
 
 #include <cstddef>
-#include <cstdint>
-#include <variant>
 #include <vector>
 
-#include "absl/types/span.h"
-#include "strata/generate/kernels/router.h"
+#include "strata/core/gguf/expert_layout.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/generate/engine/step.h"
 #include "strata/generate/model/dense_reads.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
 
-void ExpertReads::OnRouting(int layer, int64_t position, absl::Span<const ExpertChoice> chosen) {
-  if (position != last_position_) steps_.emplace_back();
-  last_position_ = position;
-  const auto& experts = std::get<MixtureOfExperts>(graph_.layers[layer].feed_forward);
-  for (const ExpertChoice& choice : chosen) {
-    for (const ExpertLinears* linears : {&experts.gate, &experts.up, &experts.down}) {
-      steps_.back().push_back(BytesOf(linears->Weights(linears->data[choice.expert])));
+std::vector<WeightBytes> ExpertReads(const GgufFile& file, const ModelGraph& graph,
+                                     const StepRouting& routing) {
+  std::vector<WeightBytes> reads;
+  for (int layer = 0; layer < routing.num_layers(); ++layer) {
+    for (const uint16_t expert : routing.Chosen(layer, /*row=*/0)) {
+      const ExpertId id = {.layer = graph.experts.layers()[layer], .index = expert};
+      for (const ExpertSlice& slice : graph.experts.Slices(id)) {
+        const auto& mapping = file.shards()[static_cast<size_t>(slice.shard)]->mapping();
+        reads.push_back(mapping.bytes().subspan(static_cast<size_t>(slice.file_offset),
+                                                static_cast<size_t>(slice.bytes)));
+      }
     }
   }
+  return reads;
 }
-
-void ExpertReads::OnLayerOutput(int /*layer*/, int64_t /*position*/,
-                                absl::Span<const float> /*x*/) {}
 
 }  // namespace strata

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -16,11 +17,12 @@
 #include "strata/core/thread_pool.h"
 #include "strata/generate/benchmark/expert_reads.h"
 #include "strata/generate/benchmark/plain_read.h"
+#include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/engine/engine.h"
-#include "strata/generate/engine/rows.h"
+#include "strata/generate/engine/sequence.h"
+#include "strata/generate/engine/step.h"
 #include "strata/generate/model/dense_reads.h"
 #include "strata/generate/model/model_graph.h"
-#include "strata/generate/sampling/sampler.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
@@ -40,10 +42,11 @@ class Stopwatch {
 class Bench {
  public:
   Bench(const GgufFile& file, const ModelGraph& graph, const SpeedOptions& options, int threads)
-      : graph_(graph),
+      : file_(file),
+        graph_(graph),
         options_(options),
         engine_(file, graph, {.num_threads = threads, .kv_type = options.kv_type}),
-        sampler_(SamplerOptions()),
+        sequence_(engine_),
         read_pool_(threads) {
     result_.threads = threads;
   }
@@ -52,12 +55,9 @@ class Bench {
   absl::Status WarmUp() {
     RETURN_IF_ERROR(FeedPrompt());
     const Engine::Counters before = engine_.counters();
-    ExpertReads experts(graph_);
-    engine_.set_observer(&experts);
-    const absl::Status status = Decode();
-    engine_.set_observer(nullptr);
-    RETURN_IF_ERROR(status);
-    PlanReads(experts);
+    PlanDenseReads();
+    RETURN_IF_ERROR(Decode(
+        [this](int64_t step, const StepRouting& routing) { PlanExpertReads(step, routing); }));
     result_.routed = engine_.counters().routed - before.routed;
     ReadPlainly();
     return absl::OkStatus();
@@ -68,7 +68,7 @@ class Bench {
     RETURN_IF_ERROR(FeedPrompt());
     result_.prompt.push_back(prompt.seconds());
     const Stopwatch decode;
-    RETURN_IF_ERROR(Decode());
+    RETURN_IF_ERROR(Decode([](int64_t /*step*/, const StepRouting& /*routing*/) {}));
     result_.decode.push_back(decode.seconds());
     const Stopwatch read;
     ReadPlainly();
@@ -80,51 +80,53 @@ class Bench {
 
  private:
   absl::Status FeedPrompt() {
-    engine_.Rewind(0);
+    sequence_.Rewind(0);
     absl::Span<const TokenId> left =
         absl::MakeConstSpan(options_.ids).subspan(0, static_cast<size_t>(options_.num_prompt));
     while (!left.empty()) {
       const auto batch = left.subspan(0, static_cast<size_t>(options_.prompt_batch));
       left.remove_prefix(batch.size());
-      const auto want = left.empty() ? Engine::Want::kLastLogits : Engine::Want::kNothing;
-      RETURN_IF_ERROR(engine_.Step(batch, want).status());
+      RETURN_IF_ERROR(sequence_.Feed(batch, {.draws = left.empty()}).status());
     }
     return absl::OkStatus();
   }
 
-  absl::Status Decode() {
+  // Tells of each step's routing.
+  absl::Status Decode(absl::FunctionRef<void(int64_t step, const StepRouting& routing)> told) {
     const auto ids = absl::MakeConstSpan(options_.ids);
     for (int64_t i = 0; i < options_.num_decode; ++i) {
       const size_t position = static_cast<size_t>(options_.num_prompt + i);
-      ASSIGN_OR_RETURN(const Rows* logits,
-                       engine_.Step(ids.subspan(position, 1), Engine::Want::kLastLogits));
-      RETURN_IF_ERROR(sampler_.Sample(logits->row(0), ids.subspan(0, position + 1)).status());
+      ASSIGN_OR_RETURN(const StepResult* result,
+                       sequence_.Feed(ids.subspan(position, 1), {.draws = true}));
+      told(i, result->routing);
     }
     return absl::OkStatus();
   }
 
-  void PlanReads(const ExpertReads& experts) {
+  void PlanDenseReads() {
     const std::vector<WeightBytes> dense = DenseReads(graph_);
     result_.dense_bytes = SumOfSizes(dense);
     reads_.resize(static_cast<size_t>(options_.num_decode));
     for (PlainRead& read : reads_) {
       for (const WeightBytes& part : dense) read.Add(part);
     }
-    // None for a model without experts.
-    for (size_t i = 0; i < experts.steps().size(); ++i) {
-      result_.expert_bytes += SumOfSizes(experts.steps()[i]);
-      for (const WeightBytes& part : experts.steps()[i]) reads_[i].Add(part);
-    }
+  }
+
+  void PlanExpertReads(int64_t step, const StepRouting& routing) {
+    const std::vector<WeightBytes> experts = ExpertReads(file_, graph_, routing);
+    result_.expert_bytes += SumOfSizes(experts);
+    for (const WeightBytes& part : experts) reads_[static_cast<size_t>(step)].Add(part);
   }
 
   void ReadPlainly() {
     for (const PlainRead& read : reads_) read.Run(read_pool_);
   }
 
+  const GgufFile& file_;
   const ModelGraph& graph_;
   const SpeedOptions& options_;
-  Engine engine_;
-  Sampler sampler_;
+  CpuEngine engine_;
+  Sequence sequence_;
   ThreadPool read_pool_;
   std::vector<PlainRead> reads_;  // By step of the decode.
   SpeedResult result_;

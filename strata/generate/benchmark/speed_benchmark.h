@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "strata/core/gguf/gguf_file.h"
-#include "strata/generate/engine/kv_row.h"
+#include "strata/generate/engine/kv_type.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/tokenizer/token_id.h"
 
@@ -41,7 +41,7 @@ struct SpeedResult {
   int64_t routed = 0;          // (token, layer, rank) entries of the decode.
 };
 
-// Errors of Engine::Step.
+// Errors of Engine::Finish.
 absl::StatusOr<std::vector<SpeedResult>> MeasureSpeed(const GgufFile& file, const ModelGraph& graph,
                                                       const SpeedOptions& options);
 

@@ -24,7 +24,7 @@ struct GenerateOptions {
   std::string system;       // A system message before it; empty: none of ours.
   std::string chat_format;  // Empty: the file's.
 
-  Engine::Options engine;
+  EngineOptions engine;
   PlacedExperts::Options experts;
   SamplerOptions sampling;
   int64_t prompt_batch = 128;

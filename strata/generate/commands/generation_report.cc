@@ -9,8 +9,8 @@
 #include "strata/cache/tier/tier_counters.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/text_table.h"
+#include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
-#include "strata/generate/kernels/isa.h"
 #include "strata/generate/loading/text_model.h"
 #include "strata/generate/placement/placed_experts.h"
 
@@ -96,9 +96,10 @@ Json StatsJson(const Generation& generation, const TextModel& model,
   if (model.experts() != nullptr) AddPlacement(*model.experts(), stats);
   stats["kv_bytes"] = model.engine().kv_bytes();
   stats["workspace_bytes"] = model.engine().workspace_bytes();
-  stats["device"] = "cpu";
-  stats["isa"] = std::string(NameOf(CurrentIsa()));
-  stats["threads"] = model.engine().num_threads();
+  const Engine::Device device = model.engine().device();
+  stats["device"] = device.kind;
+  stats["isa"] = device.name;
+  stats["threads"] = device.num_threads;
   return stats;
 }
 

@@ -14,7 +14,8 @@
 #include "glog/logging.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/engine/engine.h"
-#include "strata/generate/engine/rows.h"
+#include "strata/generate/engine/sequence.h"
+#include "strata/generate/engine/step.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
@@ -34,7 +35,7 @@ absl::string_view NameOf(StopReason reason) {
 }
 
 Generator::Generator(Engine& engine, const Options& options)
-    : engine_(engine), options_(options), sampler_(options.sampling) {
+    : engine_(engine), options_(options), sequence_(engine, options.sampling) {
   CHECK_GE(options.prompt_batch, 1);
 }
 
@@ -44,89 +45,78 @@ absl::StatusOr<Generation> Generator::Run(absl::Span<const TokenId> prompt,
   CHECK_LE(static_cast<int64_t>(prompt.size()), engine_.max_context());
   // Whether there will be a first token or not: nothing waits for it any longer.
   const absl::Cleanup no_more_tokens = [this] { engine_.FirstTokenOut(); };
-  const Clock::time_point start = Clock::now();
   Generation generation = {.num_prompt = static_cast<int64_t>(prompt.size())};
-  ASSIGN_OR_RETURN(const bool is_fed, RunPrompt(prompt, callbacks, generation));
-  generation.prompt_time = Clock::now() - start;
-  if (!is_fed) {
+  const Clock::time_point start = Clock::now();
+  engine_.BeginPrompt();
+  absl::Status status = FeedPrompt(prompt, callbacks, generation);
+  engine_.EndPrompt();
+  const Clock::time_point decode_start = Clock::now();
+  generation.prompt_time = decode_start - start;
+  if (status.ok()) {
+    status = Decode(callbacks, generation);
+    generation.decode_time = Clock::now() - decode_start;
+  }
+  if (absl::IsCancelled(status)) {
     generation.stop_reason = StopReason::kInterrupt;
     return generation;
   }
-  const Clock::time_point decode_start = Clock::now();
-  RETURN_IF_ERROR(Decode(callbacks, generation));
-  generation.decode_time = Clock::now() - decode_start;
+  RETURN_IF_ERROR(status);
   return generation;
 }
 
-absl::StatusOr<bool> Generator::RunPrompt(absl::Span<const TokenId> prompt,
-                                          const Callbacks& callbacks, Generation& generation) {
-  engine_.BeginPrompt();
-  const absl::StatusOr<bool> is_fed = FeedPrompt(prompt, callbacks, generation);
-  engine_.EndPrompt();
-  return is_fed;
-}
-
-absl::StatusOr<bool> Generator::FeedPrompt(absl::Span<const TokenId> prompt,
-                                           const Callbacks& callbacks, Generation& generation) {
-  // The last token is always fed: its logits are needed.
-  const size_t reusable = options_.keep_logits ? 0 : std::min(fed_.size(), prompt.size() - 1);
+absl::Status Generator::FeedPrompt(absl::Span<const TokenId> prompt, const Callbacks& callbacks,
+                                   Generation& generation) {
+  // The last token is always fed: what follows it is wanted.
+  const absl::Span<const TokenId> fed = sequence_.ids();
+  const size_t reusable = options_.keep_logits ? 0 : std::min(fed.size(), prompt.size() - 1);
   const size_t known =
-      std::mismatch(fed_.begin(), fed_.begin() + reusable, prompt.begin()).first - fed_.begin();
-  fed_.resize(engine_.Rewind(static_cast<int64_t>(known)));
-  prompt.remove_prefix(fed_.size());
+      std::mismatch(fed.begin(), fed.begin() + reusable, prompt.begin()).first - fed.begin();
+  prompt.remove_prefix(static_cast<size_t>(sequence_.Rewind(static_cast<int64_t>(known))));
   generation.num_prompt_fed = static_cast<int64_t>(prompt.size());
   while (!prompt.empty()) {
-    if (callbacks.is_interrupted && callbacks.is_interrupted()) return false;
     const absl::Span<const TokenId> batch =
         prompt.subspan(0, static_cast<size_t>(options_.prompt_batch));
-    RETURN_IF_ERROR(Feed(batch, batch.size() == prompt.size(), generation));
+    RETURN_IF_ERROR(Feed(batch, batch.size() == prompt.size(), callbacks, generation));
     prompt.remove_prefix(batch.size());
   }
-  return true;
+  return absl::OkStatus();
 }
 
 absl::Status Generator::Feed(absl::Span<const TokenId> tokens, bool is_last,
-                             Generation& generation) {
-  const Engine::Want want = options_.keep_logits ? Engine::Want::kAllLogits
-                            : is_last            ? Engine::Want::kLastLogits
-                                                 : Engine::Want::kNothing;
-  ASSIGN_OR_RETURN(const Rows* rows, engine_.Step(tokens, want));
-  fed_.insert(fed_.end(), tokens.begin(), tokens.end());
-  if (want == Engine::Want::kNothing) return absl::OkStatus();
-  const absl::Span<const float> last = rows->row(rows->count() - 1);
-  last_logits_.assign(last.begin(), last.end());
-  if (!options_.keep_logits) return absl::OkStatus();
-  for (int64_t i = 0; i < rows->count(); ++i) {
-    generation.logits.insert(generation.logits.end(), rows->row(i).begin(), rows->row(i).end());
+                             const Callbacks& callbacks, Generation& generation) {
+  const bool can_stop = callbacks.is_interrupted != nullptr;
+  if (can_stop && callbacks.is_interrupted()) return absl::CancelledError("interrupted");
+  ASSIGN_OR_RETURN(const StepResult* result,
+                   sequence_.Feed(tokens,
+                                  {.logits = options_.keep_logits ? Sequence::Want::kAll
+                                                                  : Sequence::Want::kNothing,
+                                   .draws = is_last && !IsFull(generation)},
+                                  can_stop ? &callbacks.is_interrupted : nullptr));
+  if (!result->drawn.empty()) drawn_ = result->drawn.front();
+  for (const absl::Span<const float> row : result->logits) {
+    generation.logits.insert(generation.logits.end(), row.begin(), row.end());
   }
   return absl::OkStatus();
 }
 
 absl::Status Generator::Decode(const Callbacks& callbacks, Generation& generation) {
-  const Clock::time_point start = Clock::now();
-  while (!EndsBeforeDraw(callbacks, generation)) {
-    ASSIGN_OR_RETURN(const TokenId token, sampler_.Sample(last_logits_, fed_));
-    if (generation.ids.empty()) {
-      generation.first_token_time = generation.prompt_time + (Clock::now() - start);
-    }
+  while (!EndsBefore(generation)) {
+    const TokenId token = drawn_;
+    if (generation.ids.empty()) generation.first_token_time = generation.prompt_time;
     generation.ids.push_back(token);
     const bool ends = EndsAfter(token, callbacks, generation);
     if (generation.ids.size() == 1) engine_.FirstTokenOut();
     // The last token's logits are of no use but to who keeps them all.
     if (ends && !options_.keep_logits) return absl::OkStatus();
-    RETURN_IF_ERROR(Feed({token}, /*is_last=*/true, generation));
+    RETURN_IF_ERROR(Feed({token}, /*is_last=*/!ends, callbacks, generation));
     if (ends) return absl::OkStatus();
   }
   return absl::OkStatus();
 }
 
-bool Generator::EndsBeforeDraw(const Callbacks& callbacks, Generation& generation) const {
-  if (callbacks.is_interrupted && callbacks.is_interrupted()) {
-    generation.stop_reason = StopReason::kInterrupt;
-    return true;
-  }
+bool Generator::EndsBefore(Generation& generation) const {
   generation.stop_reason = StopReason::kLength;
-  return IsFull(generation) || engine_.position() >= engine_.max_context();
+  return IsFull(generation) || sequence_.position() >= engine_.max_context();
 }
 
 bool Generator::EndsAfter(TokenId token, const Callbacks& callbacks, Generation& generation) const {

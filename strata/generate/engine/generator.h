@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "strata/generate/engine/engine.h"
+#include "strata/generate/engine/sequence.h"
 #include "strata/generate/sampling/sampler.h"
 #include "strata/generate/tokenizer/token_id.h"
 
@@ -53,10 +54,11 @@ class Generator {
     std::function<bool(TokenId)> ends_text;
     // Each id as it is drawn; false ends the text (kStop).
     std::function<bool(TokenId)> on_token;
-    // Asked between steps; true ends the text (kInterrupt).
+    // Asked between steps and between their layers; true ends the text (kInterrupt).
     std::function<bool()> is_interrupted;
   };
 
+  // The engine outlives it.
   Generator(Engine& engine, const Options& options);
 
   // `prompt` is not empty, shorter than the context, and of ids of the vocabulary.
@@ -65,23 +67,21 @@ class Generator {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // False when interrupted.
-  absl::StatusOr<bool> RunPrompt(absl::Span<const TokenId> prompt, const Callbacks& callbacks,
-                                 Generation& generation);
-  absl::StatusOr<bool> FeedPrompt(absl::Span<const TokenId> prompt, const Callbacks& callbacks,
-                                  Generation& generation);
-  absl::Status Feed(absl::Span<const TokenId> tokens, bool is_last, Generation& generation);
+  absl::Status FeedPrompt(absl::Span<const TokenId> prompt, const Callbacks& callbacks,
+                          Generation& generation);
+  // A step. A token is drawn after the last of `tokens` where another may follow.
+  absl::Status Feed(absl::Span<const TokenId> tokens, bool is_last, const Callbacks& callbacks,
+                    Generation& generation);
   absl::Status Decode(const Callbacks& callbacks, Generation& generation);
-  // Where the text ends before another token is drawn, or after `token` was.
-  bool EndsBeforeDraw(const Callbacks& callbacks, Generation& generation) const;
+  // Where the text ends before another token is taken, or after `token` was.
+  bool EndsBefore(Generation& generation) const;
   bool EndsAfter(TokenId token, const Callbacks& callbacks, Generation& generation) const;
   bool IsFull(const Generation& generation) const;
 
   Engine& engine_;
   const Options options_;
-  Sampler sampler_;
-  std::vector<TokenId> fed_;        // What the engine has seen.
-  std::vector<float> last_logits_;  // After fed_.
+  Sequence sequence_;
+  TokenId drawn_ = 0;  // After the last token that was fed.
 };
 
 }  // namespace strata

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
-#include "strata/generate/engine/engine.h"
+#include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
 #include "strata/generate/tokenizer/token_id.h"
@@ -31,7 +31,7 @@ class GeneratorTest : public ::testing::Test {
   // From a fresh engine.
   Generation Fresh(const Generator::Options& options, const std::vector<TokenId>& prompt,
                    const Generator::Callbacks& callbacks = {}, int64_t max_context = 0) const {
-    Engine engine(*model_.file, model_.graph, {.max_context = max_context});
+    CpuEngine engine(*model_.file, model_.graph, {.max_context = max_context});
     Generator generator(engine, options);
     return Run(generator, prompt, callbacks);
   }
@@ -83,6 +83,20 @@ TEST_F(GeneratorTest, AnInterruptEndsBetweenSteps) {
   EXPECT_THAT(generation.ids, SizeIs(1));
 }
 
+TEST_F(GeneratorTest, AnInterruptEndsAStepBetweenItsLayers) {
+  CpuEngine engine(*model_.file, model_.graph, {});
+  Generator generator(engine, {.max_new = 4});
+  int num_questions = 0;
+  const Generation interrupted =
+      Run(generator, kPrompt, {.is_interrupted = [&] { return ++num_questions == 2; }});
+  EXPECT_EQ(num_questions, 2) << "before the step, and after its first layer";
+  EXPECT_EQ(interrupted.stop_reason, StopReason::kInterrupt);
+  EXPECT_THAT(interrupted.ids, SizeIs(0));
+  const Generation again = Run(generator, kPrompt);
+  EXPECT_EQ(again.num_prompt_fed, 7) << "nothing was fed";
+  EXPECT_EQ(again.ids, Fresh({.max_new = 4}, kPrompt).ids);
+}
+
 TEST_F(GeneratorTest, TheBatchOfThePromptChangesNoBit) {
   const Generator::Options whole = {.max_new = 6, .prompt_batch = 64, .keep_logits = true};
   const Generation expected = Fresh(whole, kPrompt);
@@ -97,7 +111,7 @@ TEST_F(GeneratorTest, TheBatchOfThePromptChangesNoBit) {
 }
 
 TEST_F(GeneratorTest, ASecondTurnFeedsOnlyWhatIsNew) {
-  Engine engine(*model_.file, model_.graph, {});
+  CpuEngine engine(*model_.file, model_.graph, {});
   Generator generator(engine, {.max_new = 4});
   std::vector<TokenId> chat = kPrompt;
   const Generation first = Run(generator, chat);
@@ -109,7 +123,7 @@ TEST_F(GeneratorTest, ASecondTurnFeedsOnlyWhatIsNew) {
 }
 
 TEST_F(GeneratorTest, ATurnThatDiffersGoesBackToWhereItDoes) {
-  Engine engine(*model_.file, model_.graph, {});
+  CpuEngine engine(*model_.file, model_.graph, {});
   Generator generator(engine, {.max_new = 4});
   Run(generator, kPrompt);
   const std::vector<TokenId> other = {5, 40, 12, 1, 2};

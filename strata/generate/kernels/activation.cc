@@ -6,9 +6,9 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/generate/kernels/aligned_memory.h"
-#include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/run_on_isa.h"
 #include "strata/generate/kernels/vector_math.h"
+#include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 namespace {
@@ -73,22 +73,6 @@ int64_t ScaleBytes(ActivationForm form, int64_t size) {
 }
 
 }  // namespace
-
-int BlockSizeOf(ActivationForm form) {
-  switch (form) {
-    case ActivationForm::kF32:
-      return 1;
-    case ActivationForm::kA32:
-      return 32;
-    case ActivationForm::kA256:
-      return 256;
-  }
-  LOG(FATAL) << "no such activation form: " << static_cast<int>(form);
-}
-
-int SumSizeOf(ActivationForm form) {
-  return form == ActivationForm::kA256 ? 16 : BlockSizeOf(form);
-}
 
 bool QuantizeA32(absl::Span<const float> x, int8_t* q, float* scales, int16_t* sums) {
   return Quantize<32, 32>(x, q, scales, sums);

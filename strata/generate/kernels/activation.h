@@ -11,15 +11,10 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "strata/generate/blocks/activation_form.h"
 #include "strata/generate/kernels/aligned_memory.h"
 
 namespace strata {
-
-enum class ActivationForm { kF32, kA32, kA256 };
-
-// Values that share a scale, and values that share a sum. Both 1 for kF32, which has neither.
-int BlockSizeOf(ActivationForm form);
-int SumSizeOf(ActivationForm form);
 
 // One vector, borrowed. Three separate arrays, so that a vector load reads 16, 32 or 64 values of q
 // in order; q starts on a 64-byte border when it comes from an ActivationBuffer.

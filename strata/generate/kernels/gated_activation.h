@@ -3,15 +3,9 @@
 #define STRATA_GENERATE_KERNELS_GATED_ACTIVATION_H_
 
 #include "absl/types/span.h"
+#include "strata/generate/model/gated_activation.h"
 
 namespace strata {
-
-enum class GatedActivation {
-  // silu(gate) * up
-  kSilu,
-  // gpt-oss: g = min(gate, 7), u = up within [-7, 7]; (g * sigmoid(1.702 g)) * (u + 1)
-  kClampedSwiglu,
-};
 
 // out[i] = activation(gate[i], up[i]); out may be either input. All of one size.
 void ApplyGate(GatedActivation activation, absl::Span<const float> gate, absl::Span<const float> up,

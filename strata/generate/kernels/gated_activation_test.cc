@@ -6,7 +6,7 @@
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
-#include "strata/generate/kernels/numerics.h"
+#include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 namespace {

@@ -13,7 +13,7 @@
 #include "strata/generate/kernels/isa.h"
 #include "strata/generate/kernels/row_dot.h"
 #include "strata/generate/kernels/vector_math.h"
-#include "strata/generate/kernels/weight_matrix.h"
+#include "strata/generate/model/weight_matrix.h"
 #if defined(__x86_64__)
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
 #endif
@@ -51,13 +51,6 @@ bool MatMul(const WeightMatrix& weights, RowRange rows, absl::Span<const Activat
     return AreFinite(
         absl::MakeConstSpan(y + rows.begin, static_cast<size_t>(rows.end - rows.begin)));
   });
-}
-
-bool MatVec(const WeightMatrix& weights, const ActivationView& x, absl::Span<float> y) {
-  CHECK_EQ(static_cast<int64_t>(y.size()), weights.rows);
-  float* const out = y.data();
-  return MatMul(weights, {0, weights.rows}, absl::MakeConstSpan(&x, 1),
-                absl::MakeConstSpan(&out, 1));
 }
 
 }  // namespace strata

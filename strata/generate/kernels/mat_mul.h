@@ -6,7 +6,7 @@
 
 #include "absl/types/span.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/weight_matrix.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata {
 
@@ -16,10 +16,6 @@ namespace strata {
 // False when a result is NaN or infinite, as it is whenever a block scale or an activation was.
 [[nodiscard]] bool MatMul(const WeightMatrix& weights, RowRange rows,
                           absl::Span<const ActivationView> xs, absl::Span<float* const> ys);
-
-// One vector, all rows.
-[[nodiscard]] bool MatVec(const WeightMatrix& weights, const ActivationView& x,
-                          absl::Span<float> y);
 
 }  // namespace strata
 

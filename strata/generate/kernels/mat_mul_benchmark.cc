@@ -35,13 +35,13 @@
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
 #include "strata/core/thread_pool.h"
+#include "strata/generate/blocks/random_weights.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/blocks/random_weights.h"
 #include "strata/generate/kernels/isa.h"
 #include "strata/generate/kernels/mat_mul.h"
 #include "strata/generate/kernels/row_dot.h"
 #include "strata/generate/kernels/run_on_isa.h"
-#include "strata/generate/kernels/weight_matrix.h"
+#include "strata/generate/model/weight_matrix.h"
 
 DEFINE_string(types,
               "q4_K,q5_K,q6_K,q8_0,q4_0,mxfp4,iq4_xs,iq2_xs,iq2_s,iq3_xxs,iq3_s,q2_0,f16,bf16,f32",

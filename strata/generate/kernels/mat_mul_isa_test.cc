@@ -14,12 +14,12 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
+#include "strata/generate/blocks/random_weights.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/blocks/random_weights.h"
 #include "strata/generate/kernels/isa.h"
 #include "strata/generate/kernels/mat_mul.h"
 #include "strata/generate/kernels/row_dot.h"
-#include "strata/generate/kernels/weight_matrix.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
+#include "strata/generate/blocks/random_weights.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/blocks/random_weights.h"
 #include "strata/generate/kernels/row_dot.h"
 
 namespace strata {
@@ -57,12 +57,6 @@ TEST_F(MatMulTest, GivesEachValueTheBitsOfRowDotByAnyRanges) {
 TEST_F(MatMulTest, LeavesOtherRowsAlone) {
   EXPECT_TRUE(MatMul(weights_, {4, 5}, xs_, outs_));
   for (int r = 0; r < kRows; ++r) EXPECT_EQ(ys_[1][r] != 0.0f, r == 4) << r;
-}
-
-TEST_F(MatMulTest, MultipliesAllRowsByOneVector) {
-  std::vector<float> y(kRows);
-  EXPECT_TRUE(MatVec(weights_, xs_[2], absl::MakeSpan(y)));
-  EXPECT_EQ(y[kRows - 1], RowDot(BlockType::kQ4_K, weights_.row(kRows - 1), xs_[2]));
 }
 
 TEST_F(MatMulTest, ReportsAResultThatIsNotFinite) {

@@ -4,9 +4,9 @@
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
-#include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/run_on_isa.h"
 #include "strata/generate/kernels/vector_math.h"
+#include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 

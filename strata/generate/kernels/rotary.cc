@@ -9,8 +9,8 @@
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
-#include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/run_on_isa.h"
+#include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 namespace {
@@ -56,10 +56,6 @@ void RotatePairs(absl::Span<const float> cosines, absl::Span<const float> sines,
 }
 
 }  // namespace
-
-double YarnMagnitude(double factor, double multiplier) {
-  return factor <= 1.0 ? 1.0 : 0.1 * multiplier * std::log(factor) + 1.0;
-}
 
 RotaryTable::RotaryTable(const RotaryOptions& options)
     : num_pairs_(options.num_dims / 2), magnitude_(options.magnitude) {

@@ -9,11 +9,11 @@
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
-#include "strata/generate/kernels/blocks/decode.h"
+#include "strata/generate/blocks/decode.h"
 #include "strata/generate/kernels/mat_mul.h"
-#include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/softmax.h"
 #include "strata/generate/kernels/vector_math.h"
+#include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 namespace {
@@ -68,19 +68,6 @@ void SoftmaxOfChosen(absl::Span<const float> logits, absl::Span<ExpertChoice> ch
 }
 
 }  // namespace
-
-bool RouterLogits(const WeightMatrix& router, absl::Span<const float> x, absl::Span<float> logits) {
-  CHECK_EQ(static_cast<int64_t>(x.size()), router.columns);
-  CHECK_EQ(static_cast<int64_t>(logits.size()), router.rows);
-  std::vector<float> row(x.size());
-  bool finite = true;
-  for (int64_t expert = 0; expert < router.rows; ++expert) {
-    DecodeRow(router.type, router.row(expert), absl::MakeSpan(row));
-    logits[expert] = Dot(row, x);
-    finite = finite && f32::IsFinite(logits[expert]);
-  }
-  return finite;
-}
 
 Router::Router(const RouterOptions& options) : options_(options) {
   CHECK(options.num_groups > 0 && options.num_experts % options.num_groups == 0)

@@ -9,11 +9,11 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
-#include "strata/generate/kernels/accumulators.h"
-#include "strata/generate/kernels/blocks/decode.h"
-#include "strata/generate/kernels/blocks/random_weights.h"
+#include "strata/generate/blocks/decode.h"
+#include "strata/generate/blocks/random_weights.h"
 #include "strata/generate/kernels/mat_mul.h"
-#include "strata/generate/kernels/numerics.h"
+#include "strata/generate/numerics/accumulators.h"
+#include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 namespace {
@@ -125,36 +125,6 @@ TEST(RouterTest, ChoosesWithinTheGroupsWhoseTwoBestAreGreatest) {
   EXPECT_EQ(ExpertsOf(Choose(options, logits)), (std::vector<int>{0, 3, 4}));
   options.selection_bias = {0, 0, 0, 0, 0, 0, 1.0f, 0, 0};
   EXPECT_EQ(ExpertsOf(Choose(options, logits)), (std::vector<int>{6, 3, 4}));
-}
-
-TEST(RouterTest, ComputesLogitsInTheF32OrderForAnyStoredType) {
-  std::mt19937 random(3);
-  const std::vector<float> x = RandomActivations(512, random);
-  for (BlockType type : {BlockType::kF32, BlockType::kF16, BlockType::kQ8_0, BlockType::kQ4_K}) {
-    const std::vector<std::byte> weights = RandomWeights(type, 4 * 512, random);
-    const WeightMatrix router = {type, 4, 512, weights.data()};
-    std::vector<float> logits(4);
-    ASSERT_TRUE(RouterLogits(router, x, absl::MakeSpan(logits)));
-    for (int e = 0; e < 4; ++e) {
-      std::vector<float> row(512);
-      DecodeRow(type, router.row(e), absl::MakeSpan(row));
-      EXPECT_EQ(logits[e], f32::Dot(row.data(), x.data(), 512)) << InfoOf(type).name;
-    }
-  }
-}
-
-TEST(RouterTest, ReportsLogitsThatAreNotFinite) {
-  std::vector<float> weights(2 * 8, 1.0f);
-  const WeightMatrix router = {BlockType::kF32, 2, 8,
-                               reinterpret_cast<const std::byte*>(weights.data())};
-  std::vector<float> x(8, 1.0f);
-  std::vector<float> logits(2);
-  EXPECT_TRUE(RouterLogits(router, x, absl::MakeSpan(logits)));
-  weights[3] = std::numeric_limits<float>::infinity();
-  EXPECT_FALSE(RouterLogits(router, x, absl::MakeSpan(logits)));
-  weights[3] = 1.0f;
-  x[5] = std::nanf("");
-  EXPECT_FALSE(RouterLogits(router, x, absl::MakeSpan(logits)));
 }
 
 }  // namespace

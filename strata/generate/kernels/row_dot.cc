@@ -8,11 +8,11 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/core/block_type.h"
-#include "strata/generate/kernels/accumulators.h"
+#include "strata/generate/blocks/integer_block.h"
+#include "strata/generate/blocks/packed_bytes.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/blocks/integer_block.h"
-#include "strata/generate/kernels/blocks/packed_bytes.h"
-#include "strata/generate/kernels/numerics.h"
+#include "strata/generate/numerics/accumulators.h"
+#include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 namespace {
@@ -97,15 +97,6 @@ float DotOfNumbers(BlockType type, const uint8_t* row, const ActivationView& x) 
 }
 
 }  // namespace
-
-std::optional<ActivationForm> ActivationFormOf(BlockType type) {
-  const IntegerFormat* format = FindIntegerFormat(type);
-  if (format != nullptr) return format->activation;
-  if (type == BlockType::kF32 || type == BlockType::kF16 || type == BlockType::kBF16) {
-    return ActivationForm::kF32;
-  }
-  return std::nullopt;
-}
 
 void RowDots(BlockType type, const std::byte* row, absl::Span<const ActivationView> xs,
              absl::Span<float> results) {

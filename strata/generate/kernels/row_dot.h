@@ -11,17 +11,13 @@
 #define STRATA_GENERATE_KERNELS_ROW_DOT_H_
 
 #include <cstddef>
-#include <optional>
 
 #include "absl/types/span.h"
 #include "strata/core/block_type.h"
+#include "strata/generate/blocks/activation_form.h"
 #include "strata/generate/kernels/activation.h"
 
 namespace strata {
-
-// What weights of this type are multiplied with; none for types that are never weights of a
-// product (Q8_1, Q8_K, F64, integers).
-std::optional<ActivationForm> ActivationFormOf(BlockType type);
 
 // results[v] = row . xs[v]; all of one size and of the form that `type` asks for. The row is
 // unpacked once for all. A result is NaN or infinite when a scale in the row is.

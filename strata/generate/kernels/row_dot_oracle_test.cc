@@ -5,8 +5,8 @@
 
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
+#include "strata/generate/blocks/quant_oracle.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/blocks/quant_oracle.h"
 #include "strata/generate/kernels/row_dot.h"
 
 namespace strata {

@@ -14,9 +14,9 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
+#include "strata/generate/blocks/decode.h"
+#include "strata/generate/blocks/random_weights.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/blocks/decode.h"
-#include "strata/generate/kernels/blocks/random_weights.h"
 
 namespace strata {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "absl/types/span.h"
-#include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/run_on_isa.h"
 #include "strata/generate/kernels/vector_math.h"
+#include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 

@@ -11,7 +11,9 @@
 #include "glog/logging.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
+#include "strata/core/host_device.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/loading/warm_up.h"
 #include "strata/generate/model/bind_model.h"
@@ -32,7 +34,7 @@ bool HasTokenizer(const GgufFile& file) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(
-    const std::string& path, const Engine::Options& options,
+    const std::string& path, const EngineOptions& options,
     const std::optional<PlacedExperts::Options>& experts) {
   std::unique_ptr<TextModel> model(new TextModel);
   ASSIGN_OR_RETURN(model->file_, GgufFile::Open(path));
@@ -52,12 +54,12 @@ absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(
   WarmUp(*model->file_);
   RETURN_IF_ERROR(model->file_->CheckUnchanged());
   if (experts.has_value()) {
-    ASSIGN_OR_RETURN(model->experts_,
-                     PlacedExperts::Create(*experts, *model->file_, model->graph_));
+    model->device_ = std::make_unique<HostDevice>();
+    ASSIGN_OR_RETURN(model->experts_, PlacedExperts::Create(*experts, *model->file_, model->graph_,
+                                                            *model->device_));
   }
   model->engine_ =
-      std::make_unique<Engine>(*model->file_, model->graph_, options, model->experts_.get());
-  if (model->experts_ != nullptr) model->engine_->set_observer(model->experts_->observer());
+      std::make_unique<CpuEngine>(*model->file_, model->graph_, options, model->experts_.get());
   return model;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "strata/cache/tier/tier_counters.h"
+#include "strata/core/device.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/model/model_graph.h"
@@ -30,7 +31,7 @@ class TextModel {
   // memory and slots are filled. Without options for experts they are used in the mapping, and
   // there is no tier.
   static absl::StatusOr<std::unique_ptr<TextModel>> Open(
-      const std::string& path, const Engine::Options& options,
+      const std::string& path, const EngineOptions& options,
       const std::optional<PlacedExperts::Options>& experts = std::nullopt);
 
   const GgufFile& file() const { return *file_; }
@@ -55,6 +56,7 @@ class TextModel {
   std::unique_ptr<GgufFile> file_;
   std::unique_ptr<Tokenizer> tokenizer_;
   ModelGraph graph_;
+  std::unique_ptr<Device> device_;  // That has the slots.
   std::unique_ptr<PlacedExperts> experts_;
   std::unique_ptr<Engine> engine_;
 };

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "strata/core/gguf/model_config.h"
-#include "strata/generate/kernels/rotary.h"
 #include "strata/generate/model/model_family.h"
 #include "strata/generate/model/model_graph.h"
+#include "strata/generate/model/rotary_options.h"
 #include "strata/generate/model/tensor_binder.h"
 
 namespace strata {
@@ -75,7 +75,7 @@ YarnRamp RampOf(const ModelConfig& config) {
 }  // namespace
 
 SelfAttention BindSelfAttention(const ModelConfig& config, const ModelFamily& family, int layer,
-                                TensorBinder& binder) {
+                                int rotation, TensorBinder& binder) {
   SelfAttention attention;
   if (!CheckHeads(config.attention, layer, binder)) return attention;
   const std::string block = absl::StrCat("blk.", layer, ".");
@@ -88,6 +88,7 @@ SelfAttention BindSelfAttention(const ModelConfig& config, const ModelFamily& fa
                         ? static_cast<float>(config.attention.scale)
                         : 1.0f / std::sqrt(static_cast<float>(attention.key_size));
   attention.window = WindowOf(config.attention, family, layer);
+  attention.rotation = rotation;
   BindProjections(block, config.embedding_length, bias, binder, attention);
   attention.output =
       binder.Matrix(block + "attn_output", int64_t{attention.num_heads} * attention.value_size,
@@ -107,8 +108,8 @@ SelfAttention BindSelfAttention(const ModelConfig& config, const ModelFamily& fa
   return attention;
 }
 
-std::optional<RotaryOptions> BindRotary(const ModelConfig& config, const ModelFamily& family,
-                                        TensorBinder& binder) {
+std::optional<Rotation> BindRotation(const ModelConfig& config, const ModelFamily& family,
+                                     TensorBinder& binder) {
   const RopeConfig& rope = config.rope;
   if (rope.kind == RopeKind::kNone || rope.dimension_count == 0) return std::nullopt;
   if (family.rotates_only_if_finetuned && !rope.finetuned.value_or(true)) return std::nullopt;
@@ -117,23 +118,26 @@ std::optional<RotaryOptions> BindRotary(const ModelConfig& config, const ModelFa
                                           ", heads have ", config.attention.key_length, " values"));
     return std::nullopt;
   }
-  RotaryOptions options = {.num_dims = static_cast<int>(rope.dimension_count),
-                           .base = rope.freq_base,
-                           .magnitude = rope.attn_factor};
+  Rotation rotation = {
+      .pairing = rope.kind == RopeKind::kNeighbours ? RotaryPairing::kNorm : RotaryPairing::kNeox,
+      .angles = {.num_dims = static_cast<int>(rope.dimension_count),
+                 .base = rope.freq_base,
+                 .magnitude = rope.attn_factor}};
+  RotaryOptions& options = rotation.angles;
   options.frequency_factors =
       binder.Values("rope_freqs.weight", {rope.dimension_count / 2}, Need::kOptional);
-  if (rope.scaling_type == "none" || rope.scaling_factor == 0) return options;
+  if (rope.scaling_type == "none" || rope.scaling_factor == 0) return rotation;
   if (rope.scaling_type != "linear" && rope.scaling_type != "yarn") {
     binder.Refuse("hparams", absl::StrCat("rope.scaling.type is ", rope.scaling_type,
                                           "; none, linear and yarn can be run"));
-    return options;
+    return rotation;
   }
   options.frequency_scale = 1.0 / rope.scaling_factor;
   if (rope.scaling_type == "yarn") {
     options.yarn = RampOf(config);
     options.magnitude *= YarnMagnitude(rope.scaling_factor);
   }
-  return options;
+  return rotation;
 }
 
 }  // namespace strata

@@ -5,19 +5,19 @@
 #include <optional>
 
 #include "strata/core/gguf/model_config.h"
-#include "strata/generate/kernels/rotary.h"
 #include "strata/generate/model/model_family.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/model/tensor_binder.h"
 
 namespace strata {
 
+// `rotation` is an index of the graph's, or SelfAttention::kNoRotation.
 SelfAttention BindSelfAttention(const ModelConfig& config, const ModelFamily& family, int layer,
-                                TensorBinder& binder);
+                                int rotation, TensorBinder& binder);
 
 // None for models without.
-std::optional<RotaryOptions> BindRotary(const ModelConfig& config, const ModelFamily& family,
-                                        TensorBinder& binder);
+std::optional<Rotation> BindRotation(const ModelConfig& config, const ModelFamily& family,
+                                     TensorBinder& binder);
 
 }  // namespace strata
 

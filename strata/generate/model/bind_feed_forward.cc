@@ -13,11 +13,11 @@
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
-#include "strata/generate/kernels/blocks/decode.h"
-#include "strata/generate/kernels/gated_activation.h"
-#include "strata/generate/kernels/router.h"
+#include "strata/generate/blocks/decode.h"
+#include "strata/generate/model/gated_activation.h"
 #include "strata/generate/model/model_family.h"
 #include "strata/generate/model/model_graph.h"
+#include "strata/generate/model/routing_options.h"
 #include "strata/generate/model/tensor_binder.h"
 
 namespace strata {
@@ -79,13 +79,12 @@ void BindRouting(const std::string& block, const ModelConfig& config, const Mode
 
 class ExpertBinder {
  public:
-  ExpertBinder(const GgufFile& file, const ExpertLayout& layout, int layer, Need bias,
-               TensorBinder& binder)
-      : file_(file), layout_(layout), layer_(layer), bias_(bias), binder_(binder) {}
+  ExpertBinder(const ExpertLayout& layout, int layer, Need bias, TensorBinder& binder)
+      : layout_(layout), layer_(layer), bias_(bias), binder_(binder) {}
 
   void Bind(MixtureOfExperts& experts) {
     const absl::Span<const ExpertMatrix> matrices = layout_.Matrices(layer_);
-    for (size_t i = 0; i < matrices.size(); ++i) {
+    for (int i = 0; i < static_cast<int>(matrices.size()); ++i) {
       const ExpertSlice& slice = matrices[i].first;
       switch (slice.role) {
         case ExpertRole::kGate:
@@ -106,20 +105,18 @@ class ExpertBinder {
   }
 
  private:
-  // `rows` rows from `first_row` on of every expert's i-th matrix.
-  ExpertLinears BindRole(size_t i, absl::string_view stem, int64_t first_row, int64_t rows) {
-    const ExpertSlice& slice = layout_.Matrices(layer_)[i].first;
+  // `rows` rows from `first_row` on of the part of every expert's blob.
+  ExpertLinears BindRole(int part, absl::string_view stem, int64_t first_row, int64_t rows) {
+    const ExpertSlice& slice = layout_.Matrices(layer_)[part].first;
     const std::string tensor = absl::StrCat("blk.", layer_, ".", stem);
-    ExpertLinears linears = {
-        .name = tensor + ".weight", .type = slice.type, .rows = rows, .columns = slice.row_length};
+    ExpertLinears linears = {.name = tensor + ".weight",
+                             .type = slice.type,
+                             .rows = rows,
+                             .columns = slice.row_length,
+                             .part = part,
+                             .offset = first_row * (slice.bytes / slice.num_rows)};
     binder_.CheckProductType(linears.name, slice.type);
     const int64_t num_experts = layout_.num_experts();
-    const int64_t offset = first_row * (slice.bytes / slice.num_rows);
-    for (int expert = 0; expert < num_experts; ++expert) {
-      const ExpertSlice at = layout_.Slices({.layer = layer_, .index = expert})[i];
-      linears.data.push_back(file_.shards()[at.shard]->mapping().bytes().data() + at.file_offset +
-                             offset);
-    }
     linears.scales = binder_.Values(tensor + ".scale", {num_experts}, Need::kOptional);
     const std::vector<float> biases =
         binder_.Values(tensor + ".bias", {slice.num_rows, num_experts}, bias_);
@@ -129,7 +126,6 @@ class ExpertBinder {
     return linears;
   }
 
-  const GgufFile& file_;
   const ExpertLayout& layout_;
   const int layer_;
   const Need bias_;
@@ -166,7 +162,7 @@ MixtureOfExperts BindExperts(const GgufFile& file, const ModelConfig& config,
                            : GatedActivation::kSilu;
   BindRouter(block, config, bias, binder, experts);
   BindRouting(block, config, family, binder, experts);
-  ExpertBinder(file, layout, layer, bias, binder).Bind(experts);
+  ExpertBinder(layout, layer, bias, binder).Bind(experts);
   BindShared(file, block, config, binder, experts);
   return experts;
 }

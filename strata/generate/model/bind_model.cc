@@ -67,9 +67,10 @@ class ModelBinder {
     BindNumbers(graph);
     BindEnds(graph);
     for (int layer = 0; layer < config_.trunk_layers() && binder_.status().ok(); ++layer) {
-      graph.layers.push_back(BindLayer(layer));
+      graph.layers.push_back(BindLayer(graph, layer));
     }
     RETURN_IF_ERROR(binder_.status());
+    graph.experts = layout_;
     return graph;
   }
 
@@ -79,11 +80,10 @@ class ModelBinder {
     graph.context_length = config_.context_length;
     graph.norm_epsilon = static_cast<float>(config_.attention.layer_norm_rms_epsilon);
     graph.embedding_scale = OneIfZero(config_.scales.embedding);
-    graph.residual_scale = OneIfZero(config_.scales.residual);
     graph.logit_scale = OneIfZero(config_.scales.logit);
-    graph.pairing =
-        config_.rope.kind == RopeKind::kNeighbours ? RotaryPairing::kNorm : RotaryPairing::kNeox;
-    graph.rotary = BindRotary(config_, family_, binder_);
+    if (std::optional<Rotation> rotation = BindRotation(config_, family_, binder_)) {
+      graph.rotations.push_back(*std::move(rotation));
+    }
   }
 
   // The vocabulary is as large as its embedding, whatever the metadata says.
@@ -97,19 +97,25 @@ class ModelBinder {
     graph.output = binder_.Matrix(tied ? "token_embd" : "output", graph.width, graph.vocabulary);
   }
 
-  Layer BindLayer(int layer) {
+  Layer BindLayer(const ModelGraph& graph, int layer) {
     const std::string block = absl::StrCat("blk.", layer, ".");
     Layer bound;
-    bound.mixer_norm = binder_.Values(block + "attn_norm.weight", {config_.embedding_length});
-    bound.mixer = BindSelfAttention(config_, family_, layer, binder_);
-    bound.feed_forward_norm = binder_.Values(
-        absl::StrCat(block, family_.feed_forward_norm, ".weight"), {config_.embedding_length});
+    bound.mixer_residual = BindResidual(block + "attn_norm.weight");
+    const int rotation = graph.rotations.empty() ? SelfAttention::kNoRotation : 0;
+    bound.mixer = BindSelfAttention(config_, family_, layer, rotation, binder_);
+    bound.feed_forward_residual =
+        BindResidual(absl::StrCat(block, family_.feed_forward_norm, ".weight"));
     if (std::binary_search(layout_.layers().begin(), layout_.layers().end(), layer)) {
       bound.feed_forward = BindExperts(file_, config_, layout_, family_, layer, binder_);
     } else {
       bound.feed_forward = BindFeedForward(config_, layer, binder_);
     }
     return bound;
+  }
+
+  Residual BindResidual(const std::string& norm) {
+    return {.norm_before = binder_.Values(norm, {config_.embedding_length}),
+            .scale = OneIfZero(config_.scales.residual)};
   }
 
   const GgufFile& file_;

@@ -63,7 +63,11 @@ TEST(BindModelTest, ReadsShapesFromMetadataAndTensors) {
   EXPECT_EQ(attention.query.name, "blk.1.attn_q.weight");
   const auto& experts = std::get<MixtureOfExperts>(graph->layers[1].feed_forward);
   EXPECT_EQ(experts.routing.num_experts, 4);
-  EXPECT_EQ(experts.gate.data[3] - experts.gate.data[0], 3 * 256 * 256 * 4);
+  EXPECT_EQ(experts.gate.part, 0);
+  EXPECT_EQ(experts.down.part, 2);
+  EXPECT_EQ(experts.down.offset, 0);
+  EXPECT_EQ(experts.down.bytes(), 256 * 256 * 4);
+  EXPECT_EQ(graph->experts.num_experts(), 4);
 }
 
 TEST(BindModelTest, NamesATensorThatIsMissing) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "strata/generate/kernels/weight_matrix.h"
 #include "strata/generate/model/model_graph.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata {
 
@@ -17,10 +17,25 @@ WeightBytes BytesOf(const WeightMatrix& weights) {
 
 namespace {
 
-void AddFeedForward(const FeedForward& part, std::vector<WeightBytes>& reads) {
-  for (const Linear* linear : {&part.gate, &part.up, &part.down}) {
-    reads.push_back(BytesOf(linear->weights));
+using Reads = std::vector<WeightBytes>;
+
+void Add(const Linear& linear, Reads& reads) { reads.push_back(BytesOf(linear.weights)); }
+
+void Add(const SelfAttention& attention, Reads& reads) {
+  for (const Linear* linear :
+       {&attention.query, &attention.key, &attention.value, &attention.output}) {
+    Add(*linear, reads);
   }
+}
+
+void Add(const FeedForward& part, Reads& reads) {
+  for (const Linear* linear : {&part.gate, &part.up, &part.down}) Add(*linear, reads);
+}
+
+void Add(const MixtureOfExperts& experts, Reads& reads) {
+  Add(experts.router, reads);
+  if (experts.shared.has_value()) Add(*experts.shared, reads);
+  if (experts.shared_gate.has_value()) Add(*experts.shared_gate, reads);
 }
 
 }  // namespace
@@ -28,19 +43,8 @@ void AddFeedForward(const FeedForward& part, std::vector<WeightBytes>& reads) {
 std::vector<WeightBytes> DenseReads(const ModelGraph& graph) {
   std::vector<WeightBytes> reads;
   for (const Layer& layer : graph.layers) {
-    const auto& attention = std::get<SelfAttention>(layer.mixer);
-    for (const Linear* linear :
-         {&attention.query, &attention.key, &attention.value, &attention.output}) {
-      reads.push_back(BytesOf(linear->weights));
-    }
-    if (const auto* dense = std::get_if<FeedForward>(&layer.feed_forward)) {
-      AddFeedForward(*dense, reads);
-      continue;
-    }
-    const auto& experts = std::get<MixtureOfExperts>(layer.feed_forward);
-    reads.push_back(BytesOf(experts.router.weights));
-    if (experts.shared.has_value()) AddFeedForward(*experts.shared, reads);
-    if (experts.shared_gate.has_value()) reads.push_back(BytesOf(experts.shared_gate->weights));
+    std::visit([&](const auto& mixer) { Add(mixer, reads); }, layer.mixer);
+    std::visit([&](const auto& part) { Add(part, reads); }, layer.feed_forward);
   }
   reads.push_back(BytesOf(graph.output.weights));
   return reads;

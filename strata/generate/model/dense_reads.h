@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "strata/generate/kernels/weight_matrix.h"
 #include "strata/generate/model/model_graph.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata {
 

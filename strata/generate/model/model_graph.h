@@ -1,20 +1,22 @@
-// A model as the engine runs it: its weights bound to parts, and the order of the parts.
+// A model as an engine runs it: its weights bound to parts, and what joins the parts.
 //
 //     x = embedding of the token, times embedding_scale
 //     for each layer:
-//       x = x + residual_scale * mixer(norm(x))
-//       x = x + residual_scale * feed_forward(norm(x))
+//       x = residual rule of the mixer, around the mixer
+//       x = residual rule of the feed-forward, around the feed-forward
 //     logits = output(norm(x)) / logit_scale
 //
-// Families differ in which parts a layer has and in the numbers inside them, never in code that
-// asks for a family's name. A new kind of mixer (latent attention, a gated delta net, a short
-// convolution) is one more alternative of Layer::mixer, with its own struct here and its own
-// function in the engine.
+// The order is run_layers.h's. Families differ in which parts a layer has and in the numbers inside
+// them, never in code that asks for a family's name. A new kind of mixer (latent attention, a gated
+// delta net, a short convolution) is one more alternative of Mixer, with its own struct here and
+// its own operation in LayerOps.
 //
-// Matrices lie in the mapped file, which must outlive the graph; vectors are copied as f32.
+// Matrices lie in the mapped file, which must outlive the graph; vectors are copied as f32. A graph
+// points into itself where a router was decoded, so it moves and is not copied.
 #ifndef STRATA_GENERATE_MODEL_MODEL_GRAPH_H_
 #define STRATA_GENERATE_MODEL_MODEL_GRAPH_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,10 +25,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "strata/generate/kernels/gated_activation.h"
-#include "strata/generate/kernels/mat_mul.h"
-#include "strata/generate/kernels/rotary.h"
-#include "strata/generate/kernels/router.h"
+#include "strata/core/block_type.h"
+#include "strata/core/gguf/expert_layout.h"
+#include "strata/generate/model/gated_activation.h"
+#include "strata/generate/model/rotary_options.h"
+#include "strata/generate/model/routing_options.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata {
 
@@ -38,19 +42,29 @@ struct Linear {
   std::vector<float> bias;  // Empty: none.
 };
 
-// One role of all routed experts of a layer.
+// Where the parts of an expert's blob begin, in the order of its slices (ExpertLayout::Slices):
+// three of them, or two where gate and up are one. In the file, or wherever they were copied to.
+using BlobParts = std::array<const std::byte*, 3>;
+
+// One role of all routed experts of a layer. An expert's matrix begins `offset` bytes behind the
+// beginning of one part of its blob.
 struct ExpertLinears {
   std::string name;
   BlockType type = BlockType::kF32;
   int64_t rows = 0;
   int64_t columns = 0;
-  std::vector<const std::byte*> data;  // Of each expert, in the file.
-  std::vector<float> scales;           // Empty, or one per expert.
-  std::vector<float> biases;           // Empty, or `rows` per expert.
+  int part = 0;
+  int64_t offset = 0;
+  std::vector<float> scales;  // Empty, or one per expert.
+  std::vector<float> biases;  // Empty, or `rows` per expert.
 
-  // An expert's matrix, which begins at `start`: in the file, or wherever it was copied to.
-  WeightMatrix Weights(const std::byte* start) const {
-    return {.type = type, .rows = rows, .columns = columns, .data = start};
+  // The matrix of the expert whose blob has these parts.
+  WeightMatrix Weights(const BlobParts& parts) const {
+    return {.type = type, .rows = rows, .columns = columns, .data = parts[part] + offset};
+  }
+  // Of one expert's matrix.
+  int64_t bytes() const {
+    return rows * WeightMatrix{.type = type, .columns = columns}.row_bytes();
   }
   float scale(int expert) const { return scales.empty() ? 1.0f : scales[expert]; }
   absl::Span<const float> bias(int expert) const {
@@ -59,22 +73,33 @@ struct ExpertLinears {
   }
 };
 
+// How a part's result joins the state: x = x + scale * norm_after(part(norm_before(x))).
+struct Residual {
+  std::vector<float> norm_before;
+  std::vector<float> norm_after;  // Empty: none.
+  float scale = 1.0f;
+};
+
 // Over each head on its own, or over all heads together.
 enum class NormScope { kHead, kAllHeads };
 
 struct SelfAttention {
+  static constexpr int kNoRotation = -1;
+
   int num_heads = 0;
   int num_kv_heads = 0;
   int key_size = 0;    // Of a head.
   int value_size = 0;  // Of a head.
   float scale = 1.0f;
-  int64_t window = 0;  // Tokens seen, itself included; 0: all before it.
-  bool rotates = true;
+  int64_t window = 0;          // Tokens seen, itself included; 0: all before it.
+  int rotation = kNoRotation;  // Of queries and keys: an index of ModelGraph::rotations.
   Linear query, key, value, output;
   NormScope norm_scope = NormScope::kHead;
   std::vector<float> query_norm, key_norm;  // Empty: none.
   std::vector<float> sinks;                 // Empty, or one score per head.
 };
+
+using Mixer = std::variant<SelfAttention>;
 
 // down(activation(gate x, up x))
 struct FeedForward {
@@ -90,30 +115,46 @@ struct MixtureOfExperts {
   ExpertLinears gate, up, down;
   std::optional<FeedForward> shared;  // Added for every token,
   std::optional<Linear> shared_gate;  // times the sigmoid of this product's only value.
+
+  // Bytes of one routed expert's matrices.
+  int64_t expert_bytes() const { return gate.bytes() + up.bytes() + down.bytes(); }
 };
 
 struct Layer {
-  std::vector<float> mixer_norm;
-  std::variant<SelfAttention> mixer;
-  std::vector<float> feed_forward_norm;
+  Residual mixer_residual;
+  Mixer mixer;
+  Residual feed_forward_residual;
   std::variant<FeedForward, MixtureOfExperts> feed_forward;
 };
 
+struct Rotation {
+  RotaryPairing pairing = RotaryPairing::kNeox;
+  RotaryOptions angles;
+};
+
 struct ModelGraph {
+  ModelGraph() = default;
+  ModelGraph(ModelGraph&&) = default;
+  ModelGraph& operator=(ModelGraph&&) = default;
+
   int64_t width = 0;           // Values of x.
   int64_t vocabulary = 0;      // Logits.
   int64_t context_length = 0;  // That the model was made for.
   float norm_epsilon = 0.0f;
   float embedding_scale = 1.0f;
-  float residual_scale = 1.0f;
   float logit_scale = 1.0f;  // Divides the logits.
-  RotaryPairing pairing = RotaryPairing::kNeox;
-  std::optional<RotaryOptions> rotary;
+  std::vector<Rotation> rotations;
   WeightMatrix embedding;  // A row per token.
   std::vector<Layer> layers;
   std::vector<float> output_norm;
   Linear output;
+  ExpertLayout experts;  // Where the routed experts lie in the file; empty for a dense model.
 };
+
+// Null for a dense layer.
+inline const MixtureOfExperts* ExpertsOf(const Layer& layer) {
+  return std::get_if<MixtureOfExperts>(&layer.feed_forward);
+}
 
 }  // namespace strata
 

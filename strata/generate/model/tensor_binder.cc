@@ -17,9 +17,8 @@
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/gguf_tensor.h"
-#include "strata/generate/kernels/blocks/decode.h"
-#include "strata/generate/kernels/mat_mul.h"
-#include "strata/generate/kernels/row_dot.h"
+#include "strata/generate/blocks/activation_form.h"
+#include "strata/generate/blocks/decode.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {

@@ -18,8 +18,8 @@
 #include "absl/strings/string_view.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/gguf_tensor.h"
-#include "strata/generate/kernels/mat_mul.h"
 #include "strata/generate/model/model_graph.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "strata/core/gguf/gguf_file.h"
-#include "strata/generate/engine/kv_row.h"
+#include "strata/generate/engine/kv_type.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {

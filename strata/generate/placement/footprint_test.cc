@@ -7,8 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "strata/core/cli/runfiles.h"
-#include "strata/generate/engine/engine.h"
-#include "strata/generate/engine/kv_row.h"
+#include "strata/generate/cpu/cpu_engine.h"
+#include "strata/generate/engine/kv_type.h"
+#include "strata/generate/engine/sequence.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/tokenizer/token_id.h"
 
@@ -31,10 +32,11 @@ TEST(FootprintTest, IsWhatTheEngineThenAllocates) {
       for (const int64_t batch : {1, 7, 32}) {
         const Footprint footprint = FootprintOf(
             *model.file, model.graph, {.context = 64, .kv_type = kv_type, .prompt_batch = batch});
-        Engine engine(*model.file, model.graph, {.kv_type = kv_type, .max_context = 64});
-        while (engine.position() + batch <= 64) {
+        CpuEngine engine(*model.file, model.graph, {.kv_type = kv_type, .max_context = 64});
+        Sequence sequence(engine);
+        while (sequence.position() + batch <= 64) {
           const std::vector<TokenId> tokens(static_cast<size_t>(batch), 5);
-          ASSERT_TRUE(engine.Step(tokens, Engine::Want::kLastLogits).ok());
+          ASSERT_TRUE(sequence.Feed(tokens, {.logits = Sequence::Want::kLast}).ok());
         }
         EXPECT_EQ(engine.kv_bytes(), footprint.kv_bytes);
         EXPECT_NEAR(static_cast<double>(engine.workspace_bytes()),

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
@@ -23,7 +22,6 @@
 #include "strata/cache/trace/trace_records.h"
 #include "strata/core/cli/progress.h"
 #include "strata/core/error.h"
-#include "strata/core/gguf/model_config.h"
 #include "strata/core/status_macros.h"
 
 namespace strata {
@@ -67,21 +65,20 @@ std::vector<ExpertId> IdsOf(const ExpertGeometry& geometry, absl::Span<const int
 
 absl::StatusOr<std::unique_ptr<PlacedExperts>> PlacedExperts::Create(const Options& options,
                                                                      const GgufFile& file,
-                                                                     const ModelGraph& graph) {
-  ASSIGN_OR_RETURN(const ModelConfig config, ModelConfig::Create(file));
-  ASSIGN_OR_RETURN(const ExpertLayout layout, ExpertLayout::Create(file, config));
+                                                                     const ModelGraph& graph,
+                                                                     Device& device) {
+  const ExpertLayout& layout = graph.experts;
   if (layout.empty()) return NothingToPlace(options, file);
   ASSIGN_OR_RETURN(const ModelIdentity identity, ModelIdentity::Of(file, layout));
-  auto experts = absl::WrapUnique(new PlacedExperts(options, file, layout));
+  auto experts = absl::WrapUnique(new PlacedExperts(options, file, layout, device));
   RETURN_IF_ERROR(experts->Place(identity));
-  experts->FindMatrices(graph);
   RETURN_IF_ERROR(experts->Fill());
   return experts;
 }
 
 PlacedExperts::PlacedExperts(const Options& options, const GgufFile& file,
-                             const ExpertLayout& layout)
-    : options_(options), geometry_(layout), files_(file, layout) {}
+                             const ExpertLayout& layout, Device& device)
+    : options_(options), geometry_(layout), files_(file, layout), device_(device) {}
 
 PlacedExperts::~PlacedExperts() = default;
 
@@ -176,66 +173,35 @@ void PlacedExperts::TellOfFill() {
   said_slot0_ = true;
 }
 
-void PlacedExperts::FindMatrices(const ModelGraph& graph) {
-  for (const ExpertGeometry::Layer& layer : geometry_.layers()) {
-    const auto& experts = std::get<MixtureOfExperts>(graph.layers[layer.block].feed_forward);
-    places_of_layer_.push_back({.gate = FindMatrix(layer.block, experts.gate.data[0]),
-                                .up = FindMatrix(layer.block, experts.up.data[0]),
-                                .down = FindMatrix(layer.block, experts.down.data[0])});
-  }
-}
-
-PlacedExperts::MatrixPlace PlacedExperts::FindMatrix(int block, const std::byte* data) const {
-  int part = 0;
-  for (const ExpertSlice& slice : files_.Slices({.layer = block, .index = 0})) {
-    const absl::Span<const std::byte> bytes = files_.Mapped(slice);
-    if (bytes.data() <= data && data < bytes.data() + bytes.size()) {
-      return {.part = part, .offset = data - bytes.data()};
-    }
-    ++part;
-  }
-  LOG(FATAL) << "a matrix of block " << block << " lies in no slice of its expert";
-}
-
-template <typename PartAddress>
-ExpertWeights::Place PlacedExperts::PlaceOf(const LayerPlaces& places, int expert,
-                                            PartAddress part_address) {
-  const auto at = [&](const MatrixPlace& place) { return part_address(place.part) + place.offset; };
-  return {.expert = expert, .gate = at(places.gate), .up = at(places.up), .down = at(places.down)};
-}
-
-absl::Status PlacedExperts::ForEachPart(int block, const MixtureOfExperts& /*experts*/,
-                                        absl::Span<const int> chosen, Use use) {
+absl::Status PlacedExperts::ForEachPart(int layer, absl::Span<const int> chosen, Use use) {
   in_place_.clear();
   to_stage_.clear();
-  const LayerPlaces& places = places_of_layer_[geometry_.FindLayer(block)];
-  const int first_of_layer = geometry_.NumberOf({.layer = block, .index = 0});
+  const int first_of_layer = geometry_.NumberOf({.layer = layer, .index = 0});
   for (const int expert : chosen) {
     const ExpertEntry& entry = tier_->Entry(first_of_layer + expert);
     if (entry.form == EntryForm::kStage) {
       to_stage_.push_back(expert);
     } else {
-      in_place_.push_back(PlaceOf(places, expert, [&](int part) { return entry.parts[part]; }));
+      in_place_.push_back({.expert = expert, .parts = entry.parts});
     }
   }
   for (const int expert : to_stage_) {
-    const ExpertId id = {.layer = block, .index = expert};
+    const ExpertId id = {.layer = layer, .index = expert};
     host_->source().Prefetch({&id, 1});
   }
   if (!in_place_.empty()) RETURN_IF_ERROR(use(in_place_));
   const absl::Cleanup no_more_leases = [this] { stages_.clear(); };
   for (absl::Span<const int> left = to_stage_; !left.empty();) {
-    ASSIGN_OR_RETURN(const size_t num_staged, StageSome(block, left));
+    ASSIGN_OR_RETURN(const size_t num_staged, StageSome(layer, left));
     RETURN_IF_ERROR(use(staged_));
     left.remove_prefix(num_staged);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<size_t> PlacedExperts::StageSome(int block, absl::Span<const int> experts) {
+absl::StatusOr<size_t> PlacedExperts::StageSome(int layer, absl::Span<const int> experts) {
   staged_.clear();
   stages_.clear();
-  const LayerPlaces& places = places_of_layer_[geometry_.FindLayer(block)];
   for (const int expert : experts) {
     std::optional<StagePool::Stage> stage = host_->stages().TryAcquire();
     if (!stage.has_value()) {
@@ -244,25 +210,35 @@ absl::StatusOr<size_t> PlacedExperts::StageSome(int block, absl::Span<const int>
       ASSIGN_OR_RETURN(stage, host_->stages().Acquire());
     }
     ASSIGN_OR_RETURN(const HostBlob blob,
-                     host_->source().ReadToStage({.layer = block, .index = expert}, *stage));
-    staged_.push_back(
-        PlaceOf(places, expert, [&](int part) { return blob.part_array[part].bytes.data(); }));
+                     host_->source().ReadToStage({.layer = layer, .index = expert}, *stage));
+    Location& location = staged_.emplace_back();
+    location.expert = expert;
+    for (size_t part = 0; part < location.parts.size(); ++part) {
+      location.parts[part] = blob.part_array[part].bytes.data();
+    }
     stages_.push_back(*std::move(stage));
   }
   return staged_.size();
 }
 
-void PlacedExperts::EndStep(const absl::Status& outcome) {
+void PlacedExperts::EndStep(const absl::Status& outcome, absl::Span<const StepRow> rows,
+                            const StepRouting& routing) {
+  CountRouting(routing, outcome.ok());
   tier_->EndStep(DeviceEvent());
   TellOfFill();
-  if (trace_ == nullptr) return;
-  trace_->EndStep(outcome, in_prompt_ ? RoutedStep::Kind::kPrompt : RoutedStep::Kind::kDecode);
+  if (trace_ == nullptr || !outcome.ok()) return;
+  trace_->AddStep(rows.front().position, routing,
+                  in_prompt_ ? RoutedStep::Kind::kPrompt : RoutedStep::Kind::kDecode);
 }
 
-void PlacedExperts::CountRouting(int block, absl::Span<const ExpertChoice> chosen) {
-  numbers_.clear();
-  for (const ExpertChoice& choice : chosen) numbers_.push_back(choice.expert);
-  tier_->CountRouting(block, numbers_, /*accepted=*/true);
+void PlacedExperts::CountRouting(const StepRouting& routing, bool accepted) {
+  for (int layer = 0; layer < routing.num_layers(); ++layer) {
+    for (int row = 0; row < routing.num_rows; ++row) {
+      const absl::Span<const uint16_t> chosen = routing.Chosen(layer, row);
+      indices_.assign(chosen.begin(), chosen.end());
+      tier_->CountRouting(geometry_.layers()[layer].block, indices_, accepted);
+    }
+  }
 }
 
 absl::Span<std::byte> PlacedExperts::BeginPrompt() {

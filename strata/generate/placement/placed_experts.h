@@ -1,11 +1,11 @@
 // A model's experts under an expert tier: where they lie in host memory, which of them have slots,
 // and how that follows the text, put together from what a command line asks for.
 //
-// On the CPU the "device memory" of the slots is memory of a HostDevice. Hits and misses cost the
-// same there, so the policy's rates are those of a link as fast as the copies into the slots: what
-// is placed where is decided as on a GPU, and no bit of the output depends on it.
+// The slots are memory of the device that it is given, for the CPU's engine a HostDevice. Hits and
+// misses cost the same there, so the policy's rates are those of a link as fast as the copies into
+// the slots: what is placed where is decided as on a GPU, and no bit of the output depends on it.
 //
-// Used by the engine's thread. File and graph outlive it.
+// Used by the engine's thread. File and device outlive it.
 #ifndef STRATA_GENERATE_PLACEMENT_PLACED_EXPERTS_H_
 #define STRATA_GENERATE_PLACEMENT_PLACED_EXPERTS_H_
 
@@ -30,12 +30,11 @@
 #include "strata/cache/tier/expert_tier.h"
 #include "strata/cache/tier/slot_loan.h"
 #include "strata/cache/tier/tier_counters.h"
+#include "strata/core/device.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
-#include "strata/core/host_device.h"
-#include "strata/generate/engine/expert_weights.h"
-#include "strata/generate/engine/step_observer.h"
-#include "strata/generate/kernels/router.h"
+#include "strata/generate/cpu/expert_weights.h"
+#include "strata/generate/engine/step.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/placement/tier_trace.h"
 
@@ -63,21 +62,19 @@ class PlacedExperts : public ExpertWeights {
   // that cannot be read or written, too little memory, a slot that differs from the file.
   static absl::StatusOr<std::unique_ptr<PlacedExperts>> Create(const Options& options,
                                                                const GgufFile& file,
-                                                               const ModelGraph& graph);
+                                                               const ModelGraph& graph,
+                                                               Device& device);
   ~PlacedExperts() override;
 
   // --- For the engine ---
-  absl::Status ForEachPart(int block, const MixtureOfExperts& experts, absl::Span<const int> chosen,
-                           Use use) override;
+  absl::Status ForEachPart(int layer, absl::Span<const int> chosen, Use use) override;
   void BeginStep() override { tier_->BeginStep(); }
-  void EndStep(const absl::Status& outcome) override;
-  void CountRouting(int block, absl::Span<const ExpertChoice> chosen) override;
+  void EndStep(const absl::Status& outcome, absl::Span<const StepRow> rows,
+               const StepRouting& routing) override;
   absl::Span<std::byte> BeginPrompt() override;
   void EndPrompt() override;
   void FirstTokenOut() override { tier_->FirstTokenOut(); }
 
-  // Sees the engine's routing; null without a trace.
-  StepObserver* observer() { return trace_ == nullptr ? nullptr : trace_->observer(); }
   // Once, at the end of a run: the trace gets its name.
   absl::Status FinishTrace();
 
@@ -89,16 +86,8 @@ class PlacedExperts : public ExpertWeights {
   double pin_ms() const { return host_->pin_ms(); }
 
  private:
-  // Where a matrix of an expert lies: in which part of its blob, and how far behind its beginning.
-  struct MatrixPlace {
-    int part = 0;
-    int64_t offset = 0;
-  };
-  struct LayerPlaces {
-    MatrixPlace gate, up, down;
-  };
-
-  PlacedExperts(const Options& options, const GgufFile& file, const ExpertLayout& layout);
+  PlacedExperts(const Options& options, const GgufFile& file, const ExpertLayout& layout,
+                Device& device);
   absl::Status Place(const ModelIdentity& identity);
   absl::Status StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
                           const SwapPolicy::Options& swaps);
@@ -106,35 +95,30 @@ class PlacedExperts : public ExpertWeights {
   // Says once that the first slot was read back and is right.
   void TellOfFill();
   bool FillsAtStart() const;
-  void FindMatrices(const ModelGraph& graph);
-  MatrixPlace FindMatrix(int block, const std::byte* data) const;
-  template <typename PartAddress>
-  static ExpertWeights::Place PlaceOf(const LayerPlaces& places, int expert,
-                                      PartAddress part_address);
+  void CountRouting(const StepRouting& routing, bool accepted);
 
   // Leases a stage for each of the experts while there are any, at least one; returns how many.
-  absl::StatusOr<size_t> StageSome(int block, absl::Span<const int> experts);
+  absl::StatusOr<size_t> StageSome(int layer, absl::Span<const int> experts);
 
   const Options options_;
   const ExpertGeometry geometry_;
   const ExpertFiles files_;
-  HostDevice device_;
+  Device& device_;
   std::vector<int> ranking_;          // Of a profile; empty without.
   std::vector<float> expected_uses_;  // The same.
   std::unique_ptr<HostPlacement> host_;
   std::unique_ptr<TierTrace> trace_;  // Before the tier, which tells it what happens.
   std::unique_ptr<ExpertTier> tier_;
-  std::vector<LayerPlaces> places_of_layer_;  // As geometry_.layers().
   bool said_slot0_ = false;
   bool in_prompt_ = false;
   std::optional<SlotLoan> loan_;
 
   // Of one ForEachPart; kept for their memory.
-  std::vector<ExpertWeights::Place> in_place_;
+  std::vector<Location> in_place_;
   std::vector<int> to_stage_;
-  std::vector<ExpertWeights::Place> staged_;
+  std::vector<Location> staged_;
   std::vector<StagePool::Stage> stages_;
-  std::vector<int> numbers_;  // Of one CountRouting.
+  std::vector<int> indices_;  // Of one CountRouting.
 };
 
 }  // namespace strata

@@ -28,9 +28,13 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
 #include "strata/core/gguf/model_test_file.h"
+#include "strata/core/host_device.h"
 #include "strata/core/log_capture.h"
+#include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
+#include "strata/generate/engine/sequence.h"
+#include "strata/generate/engine/step.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/placement/routing_recorder.h"
 #include "strata/generate/testing/open_model.h"
@@ -55,7 +59,6 @@ struct Outcome {
 
 void Answer(Engine& engine, const std::vector<TokenId>& prompt, std::vector<float>& logits) {
   Generator generator(engine, {.max_new = 12, .prompt_batch = 8, .keep_logits = true});
-  engine.Rewind(0);
   const absl::StatusOr<Generation> generation = generator.Run(prompt, {});
   ASSERT_TRUE(generation.ok()) << generation.status();
   logits.insert(logits.end(), generation->logits.begin(), generation->logits.end());
@@ -63,12 +66,12 @@ void Answer(Engine& engine, const std::vector<TokenId>& prompt, std::vector<floa
 
 // Two answers: the second prompt comes while slots that the first one borrowed are refilled.
 Outcome RunWith(const OpenModel& model, const PlacedExperts::Options& options) {
+  HostDevice device;
   absl::StatusOr<std::unique_ptr<PlacedExperts>> experts =
-      PlacedExperts::Create(options, *model.file, model.graph);
+      PlacedExperts::Create(options, *model.file, model.graph, device);
   EXPECT_TRUE(experts.ok()) << experts.status();
   if (!experts.ok()) return {};
-  Engine engine(*model.file, model.graph, {.num_threads = 2}, experts->get());
-  engine.set_observer((*experts)->observer());
+  CpuEngine engine(*model.file, model.graph, {.num_threads = 2}, experts->get());
   Outcome outcome;
   Answer(engine, kPrompt, outcome.logits);
   Answer(engine, kSecondPrompt, outcome.logits);
@@ -90,10 +93,11 @@ ModelIdentity IdentityOf(const GgufFile& file) {
 std::string WriteProfile(const OpenModel& model) {
   ExpertProfile profile(IdentityOf(*model.file));
   RoutingRecorder recorder(profile.geometry(), {.profile = &profile});
-  Engine engine(*model.file, model.graph, {});
-  engine.set_observer(&recorder);
-  EXPECT_TRUE(engine.Step(kPrompt, Engine::Want::kNothing).ok());
-  recorder.EndStep(RoutedStep::Kind::kPrompt);
+  CpuEngine engine(*model.file, model.graph, {});
+  Sequence sequence(engine);
+  const absl::StatusOr<const StepResult*> result = sequence.Feed(kPrompt, {});
+  EXPECT_TRUE(result.ok()) << result.status();
+  recorder.AddStep(/*first_position=*/0, (*result)->routing, RoutedStep::Kind::kPrompt);
   const std::string path = TestFile("profile");
   EXPECT_TRUE(SaveProfile(profile, path).ok());
   return path;
@@ -149,7 +153,7 @@ void ExpectSameBits(const OpenModel& model, const std::string& profile, double p
 void ExpectSameBitsWhateverThePlacement(const OpenModel& model,
                                         const std::vector<double>& percents) {
   const std::string profile = WriteProfile(model);
-  Engine mapped(*model.file, model.graph, {.num_threads = 2});
+  CpuEngine mapped(*model.file, model.graph, {.num_threads = 2});
   std::vector<float> expected;
   Answer(mapped, kPrompt, expected);
   Answer(mapped, kSecondPrompt, expected);
@@ -178,7 +182,7 @@ TEST(PlacedExpertsTest, NorInAnyFormThatExpertsHaveInFiles) {
     SCOPED_TRACE(name);
     const OpenModel model(Runfile(absl::StrCat("testdata/oracles/arch/", name, ".gguf")).value());
     const std::string profile = WriteProfile(model);
-    Engine mapped(*model.file, model.graph, {.num_threads = 2});
+    CpuEngine mapped(*model.file, model.graph, {.num_threads = 2});
     std::vector<float> expected;
     Answer(mapped, kPrompt, expected);
     Answer(mapped, kSecondPrompt, expected);
@@ -190,10 +194,11 @@ TEST(PlacedExpertsTest, NorInAnyFormThatExpertsHaveInFiles) {
 
 class SmallModelTest : public ::testing::Test {
  protected:
+  HostDevice device_;
   // 4 experts in each of 2 layers, 2 used.
   const OpenModel model_ = OpenModel(RandomModel{.type = BlockType::kQ4_K}.Write("small"));
   std::vector<float> Expected() const {
-    Engine engine(*model_.file, model_.graph, {.num_threads = 2});
+    CpuEngine engine(*model_.file, model_.graph, {.num_threads = 2});
     std::vector<float> logits;
     Answer(engine, kPrompt, logits);
     Answer(engine, kSecondPrompt, logits);
@@ -238,8 +243,8 @@ TEST_F(SmallModelTest, WithoutSlotsEveryEntryIsAMiss) {
 TEST_F(SmallModelTest, EmptySlotsFillThemselvesWithWhatIsUsed) {
   PlacedExperts::Options options = {.cache = SlotBudget::Percent(100), .prefill = Prefill::kOff};
   options.swaps.adapt_every = 1;
-  const auto experts = PlacedExperts::Create(options, *model_.file, model_.graph).value();
-  Engine engine(*model_.file, model_.graph, {.num_threads = 2}, experts.get());
+  const auto experts = PlacedExperts::Create(options, *model_.file, model_.graph, device_).value();
+  CpuEngine engine(*model_.file, model_.graph, {.num_threads = 2}, experts.get());
   // Swaps take their time beside the steps; how many steps that is differs.
   for (int i = 0; i < 1000 && experts->counters().hits == 0; ++i) {
     std::vector<float> logits;
@@ -263,7 +268,8 @@ TEST_F(SmallModelTest, AProfileOfAnotherModelIsRefusedByContent) {
   };
   const OpenModel other_model(other.Write("other"));
   const std::string profile = WriteProfile(other_model);
-  const auto experts = PlacedExperts::Create({.profile = profile}, *model_.file, model_.graph);
+  const auto experts =
+      PlacedExperts::Create({.profile = profile}, *model_.file, model_.graph, device_);
   EXPECT_EQ(ErrorKind(experts.status()), "profile_mismatch") << experts.status();
   EXPECT_EQ(ErrorFile(experts.status()), profile);
 }
@@ -273,10 +279,10 @@ TEST_F(SmallModelTest, AsManySwapsARoundAsOneLikesTakeNoMoreMemoryThanTheSlotsNe
   options.swaps.adapt_every = 1;
   options.host.choice = Choice::kArena;
   options.swaps.max_swaps = 3;
-  const auto usual = PlacedExperts::Create(options, *model_.file, model_.graph);
+  const auto usual = PlacedExperts::Create(options, *model_.file, model_.graph, device_);
   ASSERT_TRUE(usual.ok()) << usual.status();
   options.swaps.max_swaps = std::numeric_limits<int>::max();
-  const auto most = PlacedExperts::Create(options, *model_.file, model_.graph);
+  const auto most = PlacedExperts::Create(options, *model_.file, model_.graph, device_);
   ASSERT_TRUE(most.ok()) << most.status();
   EXPECT_EQ((*most)->pinned_bytes(), (*usual)->pinned_bytes());
   const Outcome outcome = RunWith(model_, options);
@@ -285,16 +291,17 @@ TEST_F(SmallModelTest, AsManySwapsARoundAsOneLikesTakeNoMoreMemoryThanTheSlotsNe
 }
 
 TEST(PlacedExpertsTest, ADenseModelHasNoUseForAProfileOrATrace) {
+  HostDevice device;
   DenseModel().WriteTo(TestFile("dense.gguf"));
   const auto file = GgufFile::Open(TestFile("dense.gguf"));
   ASSERT_TRUE(file.ok()) << file.status();
   const auto plain =
-      PlacedExperts::Create({.cache = SlotBudget::Percent(50)}, **file, ModelGraph());
+      PlacedExperts::Create({.cache = SlotBudget::Percent(50)}, **file, ModelGraph(), device);
   ASSERT_TRUE(plain.ok()) << plain.status();
   EXPECT_EQ(*plain, nullptr);
   for (const PlacedExperts::Options& options :
        {PlacedExperts::Options{.profile = "p"}, PlacedExperts::Options{.dump_routing = "t"}}) {
-    EXPECT_EQ(ErrorKind(PlacedExperts::Create(options, **file, ModelGraph()).status()),
+    EXPECT_EQ(ErrorKind(PlacedExperts::Create(options, **file, ModelGraph(), device).status()),
               "no_experts");
   }
 }

@@ -1,27 +1,24 @@
-// Collects the routing of a step and hands it on: to a trace, into a profile's counts, or both.
+// Hands the routing of each step on: to a trace, into a profile's counts, or both.
 //
 //   RoutingRecorder recorder(geometry, {.trace = &trace});
-//   engine.set_observer(&recorder);
-//   ... engine.Step(tokens, want) ...
-//   recorder.EndStep(RoutedStep::Kind::kPrompt);
+//   ASSIGN_OR_RETURN(const StepResult* result, engine.Run({.rows = rows}));
+//   recorder.AddStep(rows.front().position, result->routing, RoutedStep::Kind::kPrompt);
 //
-// Steps are numbered from 0 by the calls of EndStep. Used by the engine's thread.
+// Steps are numbered from 0. Used by one thread.
 #ifndef STRATA_GENERATE_PLACEMENT_ROUTING_RECORDER_H_
 #define STRATA_GENERATE_PLACEMENT_ROUTING_RECORDER_H_
 
 #include <cstdint>
 
-#include "absl/types/span.h"
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/experts/routed_step.h"
 #include "strata/cache/profile/expert_profile.h"
 #include "strata/cache/trace/routing_trace.h"
-#include "strata/generate/engine/step_observer.h"
-#include "strata/generate/kernels/router.h"
+#include "strata/generate/engine/step.h"
 
 namespace strata {
 
-class RoutingRecorder : public StepObserver {
+class RoutingRecorder {
  public:
   // Either may be null; both outlive the recorder.
   struct Sinks {
@@ -33,16 +30,14 @@ class RoutingRecorder : public StepObserver {
   RoutingRecorder(const ExpertGeometry& geometry, const Sinks& sinks)
       : geometry_(geometry), sinks_(sinks) {}
 
-  void OnRouting(int layer, int64_t position, absl::Span<const ExpertChoice> chosen) override;
-  void OnLayerOutput(int /*layer*/, int64_t /*position*/, absl::Span<const float> /*x*/) override {}
-
-  // After each step of the engine that succeeded: hands the step on. The first `num_accepted` of
-  // its tokens stay in the text.
-  void EndStep(RoutedStep::Kind kind, int num_accepted);
+  // After each step that succeeded, whose rows are tokens of one text from `first_position` on. The
+  // first `num_accepted` of them stay in the text.
+  void AddStep(int64_t first_position, const StepRouting& routing, RoutedStep::Kind kind,
+               int num_accepted);
   // All of them do.
-  void EndStep(RoutedStep::Kind kind);
-  // After one that failed.
-  void DropStep() { step_.experts.clear(); }
+  void AddStep(int64_t first_position, const StepRouting& routing, RoutedStep::Kind kind) {
+    AddStep(first_position, routing, kind, routing.num_rows);
+  }
 
   // The number of the next step.
   int64_t num_steps() const { return step_.number; }

@@ -28,14 +28,6 @@ TierTrace::TierTrace(const TraceHeader& header, std::unique_ptr<RoutingTraceWrit
       recorder_(header.identity.geometry, {.trace = writer_.get()}),
       was_lent_(header.identity.geometry.size()) {}
 
-void TierTrace::EndStep(const absl::Status& outcome, RoutedStep::Kind kind) {
-  if (outcome.ok()) {
-    recorder_.EndStep(kind);
-  } else {
-    recorder_.DropStep();
-  }
-}
-
 // The tier names the first step that is touched by what happens, the trace the last one before a
 // decision.
 void TierTrace::OnRates(int64_t step, const SwapRates& rates) {

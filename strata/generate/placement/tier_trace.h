@@ -16,7 +16,7 @@
 #include "strata/cache/tier/tier_observer.h"
 #include "strata/cache/trace/routing_trace.h"
 #include "strata/cache/trace/trace_records.h"
-#include "strata/generate/engine/step_observer.h"
+#include "strata/generate/engine/step.h"
 #include "strata/generate/placement/routing_recorder.h"
 
 namespace strata {
@@ -27,9 +27,10 @@ class TierTrace : public TierObserver {
   static absl::StatusOr<std::unique_ptr<TierTrace>> Create(const std::string& path,
                                                            const TraceHeader& header);
 
-  // The engine's.
-  StepObserver* observer() { return &recorder_; }
-  void EndStep(const absl::Status& outcome, RoutedStep::Kind kind);
+  // After each step that succeeded; see RoutingRecorder.
+  void AddStep(int64_t first_position, const StepRouting& routing, RoutedStep::Kind kind) {
+    recorder_.AddStep(first_position, routing, kind);
+  }
   // Experts that leave from here on do so for a loan, or no longer do.
   void SetLending(bool lending) { lending_ = lending; }
   absl::Status Finish() { return writer_->Finish(); }

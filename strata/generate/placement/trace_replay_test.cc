@@ -20,7 +20,8 @@
 #include "strata/cache/trace/routing_trace.h"
 #include "strata/cache/trace/trace_records.h"
 #include "strata/core/block_type.h"
-#include "strata/generate/engine/engine.h"
+#include "strata/core/host_device.h"
+#include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/engine/generator.h"
 #include "strata/generate/placement/placed_experts.h"
 #include "strata/generate/testing/open_model.h"
@@ -93,11 +94,11 @@ Replay ReplayTrace(const std::string& path) {
 
 // Three answers, the later ones while slots are refilled.
 TierCounters RunWith(const OpenModel& model, const PlacedExperts::Options& options) {
-  auto experts = PlacedExperts::Create(options, *model.file, model.graph);
+  HostDevice device;
+  auto experts = PlacedExperts::Create(options, *model.file, model.graph, device);
   EXPECT_TRUE(experts.ok()) << experts.status();
   if (!experts.ok()) return {};
-  Engine engine(*model.file, model.graph, {.num_threads = 1}, experts->get());
-  engine.set_observer((*experts)->observer());
+  CpuEngine engine(*model.file, model.graph, {.num_threads = 1}, experts->get());
   Generator generator(engine, {.max_new = 40, .prompt_batch = 3});
   for (const std::vector<TokenId>& prompt : std::vector<std::vector<TokenId>>{
            {3, 17, 42, 0, 63, 17, 8}, {9, 1, 44, 12, 30}, {9, 1, 5}}) {

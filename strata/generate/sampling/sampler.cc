@@ -10,8 +10,8 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/generate/kernels/not_finite.h"
-#include "strata/generate/kernels/numerics.h"
 #include "strata/generate/kernels/vector_math.h"
+#include "strata/generate/numerics/numerics.h"
 #include "strata/generate/sampling/counter_random.h"
 #include "strata/generate/tokenizer/token_id.h"
 

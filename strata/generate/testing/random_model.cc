@@ -13,7 +13,7 @@
 #include "glog/logging.h"
 #include "strata/core/block_type.h"
 #include "strata/core/gguf/gguf_writer.h"
-#include "strata/generate/kernels/blocks/random_weights.h"
+#include "strata/generate/blocks/random_weights.h"
 
 namespace strata {
 namespace {

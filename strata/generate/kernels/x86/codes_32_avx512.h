@@ -1,5 +1,5 @@
 // How the types that meet activations in blocks of 32 become codes in AVX-512 registers, two blocks
-// at a time. The layouts are explained beside the scalar unpackers (strata/generate/kernels/blocks/
+// at a time. The layouts are explained beside the scalar unpackers (strata/generate/blocks/
 // unpack_codes.cc and unpack_values.cc).
 #ifndef STRATA_GENERATE_KERNELS_X86_CODES_32_AVX512_H_
 #define STRATA_GENERATE_KERNELS_X86_CODES_32_AVX512_H_
@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "strata/core/block_type.h"
-#include "strata/generate/kernels/blocks/block_tables.h"
-#include "strata/generate/kernels/blocks/packed_bytes.h"
+#include "strata/generate/blocks/block_tables.h"
+#include "strata/generate/blocks/packed_bytes.h"
 #include "strata/generate/kernels/x86/codes_avx512.h"
 #include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/type_list.h"

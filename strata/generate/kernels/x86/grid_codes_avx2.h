@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "strata/generate/kernels/blocks/block_tables.h"
-#include "strata/generate/kernels/blocks/packed_bytes.h"
+#include "strata/generate/blocks/block_tables.h"
+#include "strata/generate/blocks/packed_bytes.h"
 #include "strata/generate/kernels/x86/codes_avx2.h"
 #include "strata/generate/kernels/x86/formats_256.h"
 #include "strata/generate/kernels/x86/packed_scales.h"

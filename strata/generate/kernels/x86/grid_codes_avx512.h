@@ -1,13 +1,13 @@
 // How the grid types become codes in AVX-512 registers: structs of the shape of k_codes_avx512.h.
-// The layouts are explained beside the scalar unpackers (strata/generate/kernels/blocks/
+// The layouts are explained beside the scalar unpackers (strata/generate/blocks/
 // unpack_grids.cc).
 #ifndef STRATA_GENERATE_KERNELS_X86_GRID_CODES_AVX512_H_
 #define STRATA_GENERATE_KERNELS_X86_GRID_CODES_AVX512_H_
 
 #include <cstdint>
 
-#include "strata/generate/kernels/blocks/block_tables.h"
-#include "strata/generate/kernels/blocks/packed_bytes.h"
+#include "strata/generate/blocks/block_tables.h"
+#include "strata/generate/blocks/packed_bytes.h"
 #include "strata/generate/kernels/x86/codes_avx512.h"
 #include "strata/generate/kernels/x86/formats_256.h"
 #include "strata/generate/kernels/x86/packed_scales.h"

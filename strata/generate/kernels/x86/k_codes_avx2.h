@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "strata/generate/kernels/blocks/block_tables.h"
+#include "strata/generate/blocks/block_tables.h"
 #include "strata/generate/kernels/x86/codes_avx2.h"
 #include "strata/generate/kernels/x86/formats_256.h"
 #include "strata/generate/kernels/x86/packed_scales.h"

@@ -1,11 +1,11 @@
 // How the K types and IQ4_XS become codes in AVX-512 registers. The layouts are explained beside
-// the scalar unpackers (strata/generate/kernels/blocks/unpack_k.cc and unpack_values.cc).
+// the scalar unpackers (strata/generate/blocks/unpack_k.cc and unpack_values.cc).
 #ifndef STRATA_GENERATE_KERNELS_X86_K_CODES_AVX512_H_
 #define STRATA_GENERATE_KERNELS_X86_K_CODES_AVX512_H_
 
 #include <cstdint>
 
-#include "strata/generate/kernels/blocks/block_tables.h"
+#include "strata/generate/blocks/block_tables.h"
 #include "strata/generate/kernels/x86/codes_avx512.h"
 #include "strata/generate/kernels/x86/formats_256.h"
 #include "strata/generate/kernels/x86/packed_scales.h"

@@ -5,8 +5,8 @@
 #include "absl/types/span.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/weight_matrix.h"
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata::x86::avx2 {
 

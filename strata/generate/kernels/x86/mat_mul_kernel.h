@@ -8,7 +8,7 @@
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/activation.h"
 #include "strata/generate/kernels/isa.h"
-#include "strata/generate/kernels/weight_matrix.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata::x86 {
 

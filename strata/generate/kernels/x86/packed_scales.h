@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "strata/generate/kernels/blocks/packed_bytes.h"
+#include "strata/generate/blocks/packed_bytes.h"
 #include "strata/generate/kernels/x86/target.h"
 
 namespace strata::x86 {

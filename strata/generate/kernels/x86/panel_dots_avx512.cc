@@ -4,15 +4,15 @@
 
 #include "absl/types/span.h"
 #include "strata/core/block_type.h"
+#include "strata/generate/blocks/integer_block.h"
+#include "strata/generate/blocks/packed_bytes.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/blocks/integer_block.h"
-#include "strata/generate/kernels/blocks/packed_bytes.h"
-#include "strata/generate/kernels/weight_matrix.h"
 #include "strata/generate/kernels/x86/codes_avx512.h"
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
 #include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/panel_avx512.h"
 #include "strata/generate/kernels/x86/panel_product.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata::x86::avx512 {
 namespace {

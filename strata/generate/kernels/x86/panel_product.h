@@ -13,11 +13,11 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/core/block_type.h"
+#include "strata/generate/blocks/integer_block.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/blocks/integer_block.h"
-#include "strata/generate/kernels/weight_matrix.h"
 #include "strata/generate/kernels/x86/prefetch.h"
 #include "strata/generate/kernels/x86/row_groups.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata::x86 {
 

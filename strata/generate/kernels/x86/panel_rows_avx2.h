@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "strata/generate/kernels/blocks/integer_block.h"
+#include "strata/generate/blocks/integer_block.h"
 #include "strata/generate/kernels/x86/codes_avx2.h"
 #include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/panel_avx2.h"

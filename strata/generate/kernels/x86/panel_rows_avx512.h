@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "strata/generate/kernels/blocks/integer_block.h"
+#include "strata/generate/blocks/integer_block.h"
 #include "strata/generate/kernels/x86/codes_avx512.h"
 #include "strata/generate/kernels/x86/packed_scales.h"
 #include "strata/generate/kernels/x86/panel_avx512.h"

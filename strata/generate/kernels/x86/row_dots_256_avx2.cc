@@ -4,7 +4,6 @@
 #include "absl/types/span.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/weight_matrix.h"
 #include "strata/generate/kernels/x86/block_of_four_rows.h"
 #include "strata/generate/kernels/x86/formats_256.h"
 #include "strata/generate/kernels/x86/grid_codes_avx2.h"
@@ -15,6 +14,7 @@
 #include "strata/generate/kernels/x86/prefetch.h"
 #include "strata/generate/kernels/x86/row_groups.h"
 #include "strata/generate/kernels/x86/type_list.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata::x86::avx2 {
 namespace {

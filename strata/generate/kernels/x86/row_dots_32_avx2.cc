@@ -6,13 +6,13 @@
 #include "absl/types/span.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/weight_matrix.h"
 #include "strata/generate/kernels/x86/codes_32_avx2.h"
 #include "strata/generate/kernels/x86/kernels_avx2.h"
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
 #include "strata/generate/kernels/x86/prefetch.h"
 #include "strata/generate/kernels/x86/row_groups.h"
 #include "strata/generate/kernels/x86/type_list.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata::x86::avx2 {
 namespace {

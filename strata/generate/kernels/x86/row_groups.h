@@ -9,8 +9,8 @@
 
 #include "absl/types/span.h"
 #include "strata/generate/kernels/activation.h"
-#include "strata/generate/kernels/weight_matrix.h"
 #include "strata/generate/kernels/x86/target.h"
+#include "strata/generate/model/weight_matrix.h"
 
 namespace strata::x86 {
 

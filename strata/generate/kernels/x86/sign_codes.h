@@ -1,5 +1,5 @@
 // Sign codes of 7 bits, whose eighth sign makes the number of negative weights even, as plain bits.
-// The codes are those of kSignsIq2xs (strata/generate/kernels/blocks/block_tables.h).
+// The codes are those of kSignsIq2xs (strata/generate/blocks/block_tables.h).
 #ifndef STRATA_GENERATE_KERNELS_X86_SIGN_CODES_H_
 #define STRATA_GENERATE_KERNELS_X86_SIGN_CODES_H_
 

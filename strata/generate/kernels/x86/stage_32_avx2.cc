@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "strata/core/block_type.h"
-#include "strata/generate/kernels/blocks/integer_block.h"
+#include "strata/generate/blocks/integer_block.h"
 #include "strata/generate/kernels/x86/codes_32_avx2.h"
 #include "strata/generate/kernels/x86/panel_avx2.h"
 #include "strata/generate/kernels/x86/panel_rows_avx2.h"

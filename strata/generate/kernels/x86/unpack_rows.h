@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "strata/core/block_type.h"
-#include "strata/generate/kernels/blocks/integer_block.h"
+#include "strata/generate/blocks/integer_block.h"
 
 namespace strata::x86 {
 

@@ -1,0 +1,64 @@
+// Softmax attention of one token over the keys and values of the tokens up to it.
+//
+// The order is fixed by positions alone, so the bits depend neither on threads nor on how a prompt
+// was cut into batches. Keys are taken in pages of the KV pool, in ascending order. Within a tile
+// (what lies past the token or before its window is left out): scores are scale * (q . k), m their
+// maximum, p = Exp(score - m), l the sum of p, o = the fma chain of p * v over ascending positions
+// from +0. Tiles are joined in order: with M = max(m, m'), a = Exp(m - M), b = Exp(m' - M),
+// l = fma(l, a, l' * b), and o alike. A sink is joined last, as a key of that score without value.
+// The result is o / l. Dot products and sums are those of accumulators.h; vector_math.h gives their
+// bits on every instruction set.
+#ifndef STRATA_GENERATE_CPU_ATTENTION_H_
+#define STRATA_GENERATE_CPU_ATTENTION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "strata/generate/cpu/kv_pool.h"
+
+namespace strata {
+
+struct AttentionShape {
+  int num_heads = 0;  // A multiple of the KV heads; neighbouring heads share one.
+  KvShape kv;
+  float scale = 1.0f;
+  int64_t window = 0;  // A token sees itself and the window - 1 before it; 0: all.
+};
+
+// Computes for one thread; keeps its working memory between calls. Thread-compatible.
+class Attention {
+ public:
+  // For the heads that share `kv_head`, at `position`, whose own key and value are stored.
+  // `queries` and `out` hold num_heads rows (key_size and value_size values); only those heads' are
+  // used. `sinks` is empty or holds one score per head.
+  void Attend(const AttentionShape& shape, const KvState& state, int layer, int kv_head,
+              int64_t position, absl::Span<const float> queries, absl::Span<const float> sinks,
+              absl::Span<float> out);
+
+ private:
+  struct Tile {
+    int begin;  // Rows that are seen: [begin, end).
+    int end;
+    const float* keys;
+    const float* values;
+  };
+  // A softmax under way: maximum, sum, and the weighted sum of values at `out`.
+  struct Head {
+    float max = 0.0f;
+    float sum = 0.0f;
+    bool is_empty = true;
+  };
+
+  void AddTile(const AttentionShape& shape, const Tile& tile, const float* query, Head& head,
+               absl::Span<float> out);
+
+  std::vector<float> keys_;
+  std::vector<float> values_;
+  std::vector<float> tile_out_;
+  std::vector<Head> heads_;
+};
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_CPU_ATTENTION_H_

@@ -1,0 +1,228 @@
+#include "strata/generate/cpu/cpu_layers.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "glog/logging.h"
+#include "strata/core/block_type.h"
+#include "strata/core/status_macros.h"
+#include "strata/core/thread_pool.h"
+#include "strata/generate/blocks/activation_form.h"
+#include "strata/generate/blocks/decode.h"
+#include "strata/generate/cpu/cpu_row.h"
+#include "strata/generate/cpu/expert_weights.h"
+#include "strata/generate/cpu/experts_block.h"
+#include "strata/generate/cpu/feed_forward_block.h"
+#include "strata/generate/cpu/product_job.h"
+#include "strata/generate/cpu/rows.h"
+#include "strata/generate/cpu/self_attention_block.h"
+#include "strata/generate/kernels/activation.h"
+#include "strata/generate/kernels/rms_norm.h"
+#include "strata/generate/kernels/rotary.h"
+#include "strata/generate/kernels/router.h"
+#include "strata/generate/kernels/vector_math.h"
+#include "strata/generate/model/model_graph.h"
+#include "strata/generate/numerics/numerics.h"
+
+namespace strata {
+namespace {
+
+std::vector<RotaryTable> MakeRotary(const ModelGraph& graph) {
+  std::vector<RotaryTable> tables;
+  for (const Rotation& rotation : graph.rotations) tables.emplace_back(rotation.angles);
+  return tables;
+}
+
+// What one part of a layer needs beside the rows that all parts share.
+class PartWorkspace {
+ public:
+  explicit PartWorkspace(int64_t num_rows) : num_rows_(num_rows) {}
+
+  void Add(const SelfAttention& attention) {
+    AddInputs({&attention.query, &attention.key, &attention.value});
+    attention_ = std::max(attention_, SelfAttentionBlock::WorkspaceBytes(attention, num_rows_));
+  }
+  void Add(const FeedForward& dense) {
+    AddInputs({&dense.gate, &dense.up});
+    dense_ = std::max(dense_, FeedForwardBlock::WorkspaceBytes(dense, num_rows_));
+  }
+  void Add(const MixtureOfExperts& experts) {
+    AddInputs({&experts.router});
+    AddInput(experts.gate.type);
+    AddInput(experts.up.type);
+    if (experts.shared.has_value()) AddInputs({&experts.shared->gate, &experts.shared->up});
+    experts_ = std::max(experts_, ExpertsBlock::WorkspaceBytes(experts, num_rows_));
+  }
+
+  // The largest need of each kind, and the parts' input of this width.
+  int64_t bytes(int64_t width) const {
+    int64_t bytes = attention_ + dense_ + experts_;
+    for (const ActivationForm form : inputs_) {
+      bytes += num_rows_ * ActivationBuffer::BytesFor(form, width);
+    }
+    return bytes;
+  }
+
+ private:
+  void AddInputs(absl::Span<const Linear* const> linears) {
+    for (const Linear* const linear : linears) AddInput(linear->weights.type);
+  }
+  void AddInput(BlockType type) { inputs_.insert(*ActivationFormOf(type)); }
+
+  const int64_t num_rows_;
+  int64_t attention_ = 0;
+  int64_t dense_ = 0;
+  int64_t experts_ = 0;
+  std::set<ActivationForm> inputs_;
+};
+
+}  // namespace
+
+CpuLayers::CpuLayers(const ModelGraph& graph, ThreadPool& pool, ExpertWeights& experts)
+    : graph_(graph),
+      pool_(pool),
+      experts_(experts),
+      rotary_(MakeRotary(graph)),
+      attention_block_(graph, rotary_, pool),
+      feed_forward_block_(pool),
+      experts_block_(pool),
+      batch_(pool),
+      output_job_(pool) {}
+
+int64_t CpuLayers::workspace_bytes() const {
+  return x_.bytes() + normed_.bytes() + part_out_.bytes() + hidden_.bytes() + logits_.bytes() +
+         batch_.bytes() + attention_block_.workspace_bytes() +
+         feed_forward_block_.workspace_bytes() + experts_block_.workspace_bytes();
+}
+
+int64_t CpuLayers::WorkspaceBytes(const ModelGraph& graph, int64_t num_rows) {
+  PartWorkspace parts(num_rows);
+  for (const Layer& layer : graph.layers) {
+    std::visit([&](const auto& mixer) { parts.Add(mixer); }, layer.mixer);
+    std::visit([&](const auto& part) { parts.Add(part); }, layer.feed_forward);
+  }
+  return 3 * Rows::BytesFor(num_rows, graph.width) + Rows::BytesFor(1, graph.vocabulary) +
+         parts.bytes(graph.width);
+}
+
+void CpuLayers::Begin(const Step& step) {
+  step_ = step;
+  output_rows_.clear();
+  int64_t num_positions = 0;
+  for (size_t i = 0; i < step.rows.size(); ++i) {
+    if (step.rows[i].wants_output) output_rows_.push_back(static_cast<int64_t>(i));
+    num_positions = std::max(num_positions, step.rows[i].position + 1);
+  }
+  for (RotaryTable& table : rotary_) table.ExtendTo(num_positions);
+  routing_.num_rows = static_cast<int>(step.rows.size());
+  routing_.num_chosen = graph_.experts.num_used();
+  routing_.experts.clear();
+  hidden_.Resize(0, graph_.width);
+  logits_.Resize(0, graph_.vocabulary);
+}
+
+absl::Status CpuLayers::Embed(const ModelGraph& graph) {
+  x_.Resize(static_cast<int64_t>(step_.rows.size()), graph.width);
+  pool_.ParallelFor(x_.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+    for (int64_t i = piece.begin; i < piece.end; ++i) {
+      const TokenId token = step_.rows[static_cast<size_t>(i)].token;
+      CHECK(0 <= token && token < graph.vocabulary) << token;
+      DecodeRow(graph.embedding.type, graph.embedding.row(token), x_.row(i));
+      if (graph.embedding_scale != 1.0f) Scale(graph.embedding_scale, x_.row(i));
+    }
+  });
+  return absl::OkStatus();
+}
+
+absl::Status CpuLayers::Mix(int layer, const Residual& residual, const SelfAttention& attention) {
+  EnterPart(residual);
+  RETURN_IF_ERROR(attention_block_.Run(attention, layer, step_.rows, batch_, part_out_));
+  LeavePart(residual);
+  return absl::OkStatus();
+}
+
+absl::Status CpuLayers::Feed(int /*layer*/, const Residual& residual, const FeedForward& dense) {
+  EnterPart(residual);
+  RETURN_IF_ERROR(feed_forward_block_.Run(dense, batch_, part_out_));
+  LeavePart(residual);
+  return absl::OkStatus();
+}
+
+absl::Status CpuLayers::Feed(int layer, const Residual& residual, const MixtureOfExperts& experts) {
+  EnterPart(residual);
+  RETURN_IF_ERROR(experts_block_.Run(layer, experts, experts_, batch_, part_out_));
+  for (const ExpertChoice& choice : experts_block_.chosen()) {
+    routing_.experts.push_back(static_cast<uint16_t>(choice.expert));
+  }
+  expert_bytes_ += experts_block_.bytes_read();
+  LeavePart(residual);
+  return absl::OkStatus();
+}
+
+absl::Status CpuLayers::EndLayer(int layer) {
+  if (observer_ != nullptr) {
+    for (int64_t i = 0; i < x_.count(); ++i) {
+      observer_->OnLayerOutput(layer, step_.rows[static_cast<size_t>(i)].position, x_.row(i));
+    }
+  }
+  if (step_.should_stop == nullptr || !(*step_.should_stop)()) return absl::OkStatus();
+  return absl::CancelledError("the step was asked to stop");
+}
+
+absl::Status CpuLayers::Output(const ModelGraph& graph) {
+  if (step_.wants_hidden) {
+    Norm(
+        graph.output_norm, x_.count(), [&](int64_t i) { return x_.row(i); }, hidden_);
+  }
+  if (output_rows_.empty()) return absl::OkStatus();
+  Norm(
+      graph.output_norm, static_cast<int64_t>(output_rows_.size()),
+      [&](int64_t i) { return x_.row(output_rows_[static_cast<size_t>(i)]); }, normed_);
+  batch_.Assign(normed_);
+  output_job_.Clear();
+  RETURN_IF_ERROR(output_job_.AddLinear(graph.output, batch_, logits_));
+  RETURN_IF_ERROR(output_job_.Run());
+  if (graph.logit_scale == 1.0f) return absl::OkStatus();
+  for (int64_t i = 0; i < logits_.count(); ++i) {
+    for (float& logit : logits_.row(i)) logit = f32::Div(logit, graph.logit_scale);
+  }
+  return absl::OkStatus();
+}
+
+void CpuLayers::EnterPart(const Residual& residual) {
+  if (residual.norm_before.empty()) {
+    batch_.Assign(x_);
+    return;
+  }
+  Norm(
+      residual.norm_before, x_.count(), [&](int64_t i) { return x_.row(i); }, normed_);
+  batch_.Assign(normed_);
+}
+
+void CpuLayers::LeavePart(const Residual& residual) {
+  pool_.ParallelFor(x_.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+    for (int64_t i = piece.begin; i < piece.end; ++i) {
+      const absl::Span<float> out = part_out_.row(i);
+      if (!residual.norm_after.empty()) RmsNorm(out, residual.norm_after, graph_.norm_epsilon, out);
+      AddProduct(residual.scale, out, x_.row(i));
+    }
+  });
+}
+
+template <typename RowOf>
+void CpuLayers::Norm(const std::vector<float>& weight, int64_t count, RowOf from, Rows& to) {
+  to.Resize(count, graph_.width);
+  pool_.ParallelFor(count, /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+    for (int64_t i = piece.begin; i < piece.end; ++i) {
+      RmsNorm(from(i), weight, graph_.norm_epsilon, to.row(i));
+    }
+  });
+}
+
+}  // namespace strata

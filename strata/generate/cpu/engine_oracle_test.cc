@@ -1,0 +1,158 @@
+// Whole models against an independent implementation: testdata/oracles/arch.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "strata/generate/cpu/cpu_engine.h"
+#include "strata/generate/cpu/step_observer.h"
+#include "strata/generate/engine/engine.h"
+#include "strata/generate/engine/generator.h"
+#include "strata/generate/engine/sequence.h"
+#include "strata/generate/engine/step.h"
+#include "strata/generate/testing/open_model.h"
+#include "strata/generate/tokenizer/token_id.h"
+
+namespace strata {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr float kTolerance = 2e-4f;
+
+class Recorder : public StepObserver {
+ public:
+  void OnLayerOutput(int layer, int64_t position, absl::Span<const float> x) override {
+    outputs[{layer, position}] = std::vector<float>(x.begin(), x.end());
+  }
+
+  std::map<std::pair<int, int64_t>, std::vector<float>> outputs;
+};
+
+TokenId ArgMax(absl::Span<const float> logits) {
+  return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+class EngineOracleTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const std::string stem = "testdata/oracles/arch/" + GetParam();
+    answers_ = Json::parse(std::ifstream(stem + ".json"));
+    model_ = std::make_unique<OpenModel>(stem + ".gguf");
+    engine_ =
+        std::make_unique<CpuEngine>(*model_->file, model_->graph, EngineOptions{.num_threads = 2});
+    engine_->set_observer(&recorder_);
+  }
+
+  // Feeds a prompt whole and keeps a row of logits per token.
+  void FeedAll(const std::vector<TokenId>& prompt) {
+    Sequence sequence(*engine_);
+    const absl::StatusOr<const StepResult*> result =
+        sequence.Feed(prompt, {.logits = Sequence::Want::kAll});
+    ASSERT_TRUE(result.ok()) << result.status();
+    logits_.clear();
+    for (const absl::Span<const float> row : (*result)->logits) {
+      logits_.emplace_back(row.begin(), row.end());
+    }
+    routing_ = (*result)->routing;
+  }
+
+  void ExpectNear(absl::Span<const float> got, const Json& expected, const std::string& what) {
+    const auto values = expected.get<std::vector<float>>();
+    ASSERT_EQ(got.size(), values.size()) << what;
+    float largest = 0.0f;
+    for (size_t i = 0; i < values.size(); ++i) {
+      largest = std::max(largest, std::abs(got[i] - values[i]));
+    }
+    EXPECT_LE(largest, kTolerance) << what;
+    largest_difference_ = std::max(largest_difference_, largest);
+  }
+
+  void ExpectLogitsAndArgMax(const Json& answers) {
+    for (const auto& [position, logits] : answers["logits"].items()) {
+      ExpectNear(logits_[std::stoi(position)], logits, "logits at " + position);
+    }
+    std::vector<TokenId> arg_max;
+    for (const std::vector<float>& row : logits_) arg_max.push_back(ArgMax(row));
+    EXPECT_EQ(arg_max, answers["argmax"].get<std::vector<TokenId>>());
+  }
+
+  Json answers_;
+  std::unique_ptr<OpenModel> model_;
+  std::unique_ptr<CpuEngine> engine_;
+  Recorder recorder_;
+  StepRouting routing_;  // Of FeedAll.
+  std::vector<std::vector<float>> logits_;
+  float largest_difference_ = 0.0f;
+};
+
+TEST_P(EngineOracleTest, ComputesTheStoredLogitsExpertsAndLayerOutputs) {
+  const auto prompt = answers_["prompt"].get<std::vector<TokenId>>();
+  FeedAll(prompt);
+  EXPECT_EQ(model_->graph.layers.size(), answers_["sizes"]["layers"].get<size_t>());
+  const absl::Span<const int> layers = model_->graph.experts.layers();
+  ASSERT_EQ(routing_.num_layers(), static_cast<int>(layers.size()));
+  EXPECT_EQ(answers_["experts"].size(), layers.size());
+  for (int i = 0; i < routing_.num_layers(); ++i) {
+    const Json& by_position = answers_["experts"][std::to_string(layers[i])];
+    for (int position = 0; position < static_cast<int>(prompt.size()); ++position) {
+      const absl::Span<const uint16_t> chosen = routing_.Chosen(i, position);
+      EXPECT_EQ(std::set<int>(chosen.begin(), chosen.end()),
+                by_position[position].get<std::set<int>>())
+          << "layer " << layers[i] << " position " << position;
+    }
+  }
+  for (const auto& [layer, output] : answers_["layer_out_last"].items()) {
+    const std::pair<int, int64_t> at = {std::stoi(layer), prompt.size() - 1};
+    ExpectNear(recorder_.outputs[at], output, "layer " + layer);
+  }
+  ExpectLogitsAndArgMax(answers_);
+  std::cout << GetParam() << ": largest difference " << largest_difference_ << std::endl;
+}
+
+TEST_P(EngineOracleTest, ContinuesGreedilyAsStored) {
+  Generator generator(*engine_, {.max_new = 16, .prompt_batch = 5, .keep_logits = true});
+  const auto prompt = answers_["prompt"].get<std::vector<TokenId>>();
+  const absl::StatusOr<Generation> generation = generator.Run(prompt, {});
+  ASSERT_TRUE(generation.ok()) << generation.status();
+  EXPECT_EQ(generation->ids, answers_["greedy"].get<std::vector<TokenId>>());
+  const int64_t vocabulary = engine_->vocabulary();
+  ExpectNear(absl::MakeConstSpan(generation->logits)
+                 .subspan((prompt.size() + 14) * vocabulary, vocabulary),
+             answers_["greedy_logits_last"], "logits of the last token");
+}
+
+// Longer than a tile of keys and than the window.
+class LongPromptOracleTest : public EngineOracleTest {};
+
+TEST_P(LongPromptOracleTest, ComputesTheStoredLogits) {
+  FeedAll(answers_["long"]["prompt"].get<std::vector<TokenId>>());
+  ExpectLogitsAndArgMax(answers_["long"]);
+  std::cout << GetParam() << ", long prompt: largest difference " << largest_difference_
+            << std::endl;
+}
+
+std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, EngineOracleTest,
+                         ::testing::Values("qwen3moe", "llama", "olmoe", "granitemoe", "gpt-oss",
+                                           "glm4moe"),
+                         TestName);
+INSTANTIATE_TEST_SUITE_P(Families, LongPromptOracleTest, ::testing::Values("gpt-oss"), TestName);
+
+}  // namespace
+}  // namespace strata

@@ -1,0 +1,103 @@
+// Keys and values of the attention layers of a model, for all sequences of an engine.
+//
+// Positions lie in pages of KvPool::kPagePositions, which are also the tiles of attention. A page
+// holds its positions for every layer. A KvState, one for each sequence, has pages in the order of
+// its positions and gives them back when it ends or is cut; the pool keeps their memory for others
+// and takes more only when none is free, so a large limit costs nothing by itself.
+#ifndef STRATA_GENERATE_CPU_KV_POOL_H_
+#define STRATA_GENERATE_CPU_KV_POOL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "strata/generate/engine/kv_type.h"
+#include "strata/generate/kernels/aligned_memory.h"
+
+namespace strata {
+
+// Of one layer. Sizes are in values. Without heads the layer has no keys.
+struct KvShape {
+  int num_heads = 0;
+  int key_size = 0;
+  int value_size = 0;
+};
+
+// Thread-compatible: pages are taken and given back by one thread; different positions may be
+// stored, and any read, at the same time.
+class KvPool {
+ public:
+  static constexpr int kPagePositions = 64;
+
+  // By layer.
+  KvPool(KvType type, const std::vector<KvShape>& layers);
+
+  // A page that nobody has, and what ends that.
+  int Take();
+  void GiveBack(int page) { free_.push_back(page); }
+
+  // Of all pages in memory.
+  int64_t bytes() const { return static_cast<int64_t>(pages_.size()) * page_bytes_; }
+  // Of one layer for so many positions.
+  static int64_t BytesFor(KvType type, const KvShape& shape, int64_t num_positions);
+
+ private:
+  friend class KvState;
+
+  // Within a page, from offset on: of each head kPagePositions keys, then as many values.
+  struct Layer {
+    KvShape shape;
+    int64_t key_bytes = 0;
+    int64_t value_bytes = 0;
+    int64_t offset = 0;
+
+    int64_t head_bytes() const { return kPagePositions * (key_bytes + value_bytes); }
+    int64_t bytes() const { return shape.num_heads * head_bytes(); }
+  };
+  static Layer LayerOf(KvType type, const KvShape& shape);
+
+  const KvType type_;
+  std::vector<Layer> layers_;
+  int64_t page_bytes_ = 0;
+  std::vector<AlignedArray<std::byte>> pages_;
+  std::vector<int> free_;
+};
+
+// The keys and values of one sequence. The pool outlives it. Thread-compatible as the pool.
+class KvState {
+ public:
+  explicit KvState(KvPool& pool) : pool_(pool) {}
+  ~KvState();
+  KvState(const KvState&) = delete;
+  KvState& operator=(const KvState&) = delete;
+
+  // Positions [0, size()) are stored and kept.
+  int64_t size() const { return size_; }
+  // Makes positions below `num_positions` ready to be stored.
+  void Reserve(int64_t num_positions);
+  // Keeps positions [0, size), all of them stored, and gives back pages that hold none of them.
+  void SetSize(int64_t size);
+
+  // `keys` and `values` are those of all heads. False as EncodeKvRow. The position is reserved.
+  [[nodiscard]] bool Store(int layer, int64_t position, absl::Span<const float> keys,
+                           absl::Span<const float> values) const;
+
+  // Rows of one head at positions [tile * kPagePositions, + count) one after the other: in the
+  // pool itself if it holds f32, else in `scratch`, which holds count rows.
+  const float* Keys(int layer, int head, int64_t tile, int count, float* scratch) const;
+  const float* Values(int layer, int head, int64_t tile, int count, float* scratch) const;
+
+ private:
+  std::byte* PageOf(const KvPool::Layer& layer, int64_t tile) const {
+    return pool_.pages_[pages_[tile]].get() + layer.offset;
+  }
+
+  KvPool& pool_;
+  std::vector<int> pages_;
+  int64_t size_ = 0;
+};
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_CPU_KV_POOL_H_

@@ -1,0 +1,122 @@
+#include "strata/generate/cpu/self_attention_block.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "strata/core/status_macros.h"
+#include "strata/core/thread_pool.h"
+#include "strata/generate/blocks/activation_form.h"
+#include "strata/generate/cpu/activation_batch.h"
+#include "strata/generate/cpu/attention.h"
+#include "strata/generate/cpu/cpu_row.h"
+#include "strata/generate/cpu/kv_pool.h"
+#include "strata/generate/cpu/product_job.h"
+#include "strata/generate/cpu/rows.h"
+#include "strata/generate/kernels/activation.h"
+#include "strata/generate/kernels/not_finite.h"
+#include "strata/generate/kernels/rms_norm.h"
+#include "strata/generate/kernels/rotary.h"
+#include "strata/generate/model/model_graph.h"
+
+namespace strata {
+
+KvShape KvShapeOf(const SelfAttention& attention) {
+  return {.num_heads = attention.num_kv_heads,
+          .key_size = attention.key_size,
+          .value_size = attention.value_size};
+}
+
+SelfAttentionBlock::SelfAttentionBlock(const ModelGraph& graph,
+                                       const std::vector<RotaryTable>& rotary, ThreadPool& pool)
+    : graph_(graph),
+      rotary_(rotary),
+      pool_(pool),
+      job_(pool),
+      attention_of_worker_(pool.num_threads()),
+      attended_batch_(pool) {}
+
+int64_t SelfAttentionBlock::WorkspaceBytes(const SelfAttention& attention, int64_t num_rows) {
+  const int64_t attended = int64_t{attention.num_heads} * attention.value_size;
+  return Rows::BytesFor(num_rows, int64_t{attention.num_heads} * attention.key_size) +
+         Rows::BytesFor(num_rows, int64_t{attention.num_kv_heads} * attention.key_size) +
+         Rows::BytesFor(num_rows, int64_t{attention.num_kv_heads} * attention.value_size) +
+         Rows::BytesFor(num_rows, attended) +
+         num_rows *
+             ActivationBuffer::BytesFor(*ActivationFormOf(attention.output.weights.type), attended);
+}
+
+absl::Status SelfAttentionBlock::Run(const SelfAttention& attention, int layer,
+                                     absl::Span<const CpuRow> rows, ActivationBatch& x, Rows& out) {
+  job_.Clear();
+  RETURN_IF_ERROR(job_.AddLinear(attention.query, x, queries_));
+  RETURN_IF_ERROR(job_.AddLinear(attention.key, x, keys_));
+  RETURN_IF_ERROR(job_.AddLinear(attention.value, x, values_));
+  RETURN_IF_ERROR(job_.Run());
+  RETURN_IF_ERROR(StoreKeysAndValues(attention, layer, rows));
+  Attend(attention, layer, rows);
+  attended_batch_.Assign(attended_);
+  job_.Clear();
+  RETURN_IF_ERROR(job_.AddLinear(attention.output, attended_batch_, out));
+  return job_.Run();
+}
+
+void SelfAttentionBlock::PrepareHeads(const SelfAttention& attention,
+                                      const std::vector<float>& norm, int head_size,
+                                      int64_t position, absl::Span<float> heads) const {
+  if (!norm.empty() && attention.norm_scope == NormScope::kAllHeads) {
+    RmsNorm(heads, norm, graph_.norm_epsilon, heads);
+  }
+  for (; !heads.empty(); heads.remove_prefix(head_size)) {
+    const absl::Span<float> head = heads.subspan(0, head_size);
+    if (!norm.empty() && attention.norm_scope == NormScope::kHead) {
+      RmsNorm(head, norm, graph_.norm_epsilon, head);
+    }
+    if (attention.rotation == SelfAttention::kNoRotation) continue;
+    const RotaryTable& table = rotary_[attention.rotation];
+    Rotate(graph_.rotations[attention.rotation].pairing, table.Cosines(position),
+           table.Sines(position), head.data());
+  }
+}
+
+absl::Status SelfAttentionBlock::StoreKeysAndValues(const SelfAttention& attention, int layer,
+                                                    absl::Span<const CpuRow> rows) {
+  std::atomic<bool> is_finite = true;
+  pool_.ParallelFor(keys_.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+    for (int64_t i = piece.begin; i < piece.end; ++i) {
+      const CpuRow& row = rows[static_cast<size_t>(i)];
+      PrepareHeads(attention, attention.query_norm, attention.key_size, row.position,
+                   queries_.row(i));
+      PrepareHeads(attention, attention.key_norm, attention.key_size, row.position, keys_.row(i));
+      if (!row.kv->Store(layer, row.position, keys_.row(i), values_.row(i))) is_finite = false;
+    }
+  });
+  if (is_finite) return absl::OkStatus();
+  return NotFiniteError(
+      absl::StrCat("a key or a value of ", attention.key.name, " for the KV cache"));
+}
+
+void SelfAttentionBlock::Attend(const SelfAttention& attention, int layer,
+                                absl::Span<const CpuRow> rows) {
+  const AttentionShape shape = {.num_heads = attention.num_heads,
+                                .kv = KvShapeOf(attention),
+                                .scale = attention.scale,
+                                .window = attention.window};
+  attended_.Resize(queries_.count(), int64_t{attention.num_heads} * attention.value_size);
+  const int64_t num_items = queries_.count() * attention.num_kv_heads;
+  pool_.ParallelFor(num_items, /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+    for (int64_t item = piece.begin; item < piece.end; ++item) {
+      const int64_t i = item / attention.num_kv_heads;
+      const int kv_head = static_cast<int>(item % attention.num_kv_heads);
+      const CpuRow& row = rows[static_cast<size_t>(i)];
+      attention_of_worker_[piece.worker].Attend(shape, *row.kv, layer, kv_head, row.position,
+                                                queries_.row(i), attention.sinks, attended_.row(i));
+    }
+  });
+}
+
+}  // namespace strata
