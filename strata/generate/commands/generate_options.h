@@ -7,7 +7,7 @@
 #include <string>
 
 #include "strata/generate/engine/engine.h"
-#include "strata/generate/placement/placed_experts.h"
+#include "strata/generate/placement/expert_placement.h"
 #include "strata/generate/sampling/sampler.h"
 
 namespace strata {
@@ -25,7 +25,7 @@ struct GenerateOptions {
   std::string chat_format;  // Empty: the file's.
 
   EngineOptions engine;
-  PlacedExperts::Options experts;
+  ExpertPlacement::Options experts;
   SamplerOptions sampling;
   int64_t prompt_batch = 128;
   int64_t max_new = 0;

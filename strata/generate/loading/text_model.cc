@@ -17,6 +17,7 @@
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/loading/warm_up.h"
 #include "strata/generate/model/bind_model.h"
+#include "strata/generate/placement/expert_placement.h"
 #include "strata/generate/placement/placed_experts.h"
 #include "strata/generate/tokenizer/load_tokenizer.h"
 #include "strata/generate/tokenizer/tokenizer.h"
@@ -35,7 +36,7 @@ bool HasTokenizer(const GgufFile& file) {
 
 absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(
     const std::string& path, const EngineOptions& options,
-    const std::optional<PlacedExperts::Options>& experts) {
+    const std::optional<ExpertPlacement::Options>& experts) {
   std::unique_ptr<TextModel> model(new TextModel);
   ASSIGN_OR_RETURN(model->file_, GgufFile::Open(path));
   ASSIGN_OR_RETURN(model->graph_, BindModel(*model->file_));
@@ -55,11 +56,14 @@ absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(
   RETURN_IF_ERROR(model->file_->CheckUnchanged());
   if (experts.has_value()) {
     model->device_ = std::make_unique<HostDevice>();
-    ASSIGN_OR_RETURN(model->experts_, PlacedExperts::Create(*experts, *model->file_, model->graph_,
-                                                            *model->device_));
+    ASSIGN_OR_RETURN(model->experts_, ExpertPlacement::Create(*experts, *model->file_,
+                                                              model->graph_, *model->device_));
+  }
+  if (model->experts_ != nullptr) {
+    model->placed_ = std::make_unique<PlacedExperts>(*model->experts_);
   }
   model->engine_ =
-      std::make_unique<CpuEngine>(*model->file_, model->graph_, options, model->experts_.get());
+      std::make_unique<CpuEngine>(*model->file_, model->graph_, options, model->placed_.get());
   return model;
 }
 
