@@ -96,10 +96,10 @@ Json StatsJson(const Generation& generation, const TextModel& model,
   if (model.experts() != nullptr) AddPlacement(*model.experts(), stats);
   stats["kv_bytes"] = model.engine().kv_bytes();
   stats["workspace_bytes"] = model.engine().workspace_bytes();
-  const Engine::Device device = model.engine().device();
-  stats["device"] = device.kind;
-  stats["isa"] = device.name;
-  stats["threads"] = device.num_threads;
+  const Engine::Hardware hardware = model.engine().hardware();
+  stats["device"] = hardware.kind;
+  stats["isa"] = hardware.name;
+  stats["threads"] = hardware.num_threads;
   return stats;
 }
 

@@ -110,6 +110,7 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
       tier_,
       ExpertTier::Create({.policy = swaps,
                           .aliases = rule,
+                          .miss_path = kernels == nullptr ? MissPath::kCpu : MissPath::kRead,
                           .hottest_first = ranking_,
                           .expected_uses = expected_uses_,
                           .table_stream = kernels,
@@ -121,6 +122,7 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
                           .arena = host_->arena(),
                           .stages = &host_->stages()}));
   tier_->SetRates(RatesOfLink(kNominalBytesPerNs));
+  kernels_read_all_ = kernels == nullptr || KernelsReadAll();
   LOG(INFO) << slots().Describe() << " for " << geometry_.Describe() << "; " << host_->Describe();
   return absl::OkStatus();
 }
@@ -167,16 +169,25 @@ bool ExpertPlacement::FillsAtStart() const {
     case Prefill::kOff:
       return false;
     case Prefill::kAuto:
-      // Without a profile the policy knows better than a guess what belongs into an empty slot.
-      return !ranking_.empty() || options_.swaps.max_swaps == 0;
+      // Without a profile the policy knows better than a guess what belongs into an empty slot; but
+      // on a GPU an empty slot costs the link.
+      return !ranking_.empty() || options_.swaps.max_swaps == 0 || device_.properties().is_gpu;
   }
   return false;
+}
+
+bool ExpertPlacement::KernelsReadAll() const {
+  for (int number = 0; number < geometry_.size(); ++number) {
+    const EntryForm form = tier_->Entry(number).form;
+    if (form == EntryForm::kStage || form == EntryForm::kPageable) return false;
+  }
+  return true;
 }
 
 absl::Status ExpertPlacement::Fill() {
   if (slots().num_slots() == 0 || !FillsAtStart()) return absl::OkStatus();
   ExpertTier::FillOptions fill = {.verify = options_.verify};
-  if (options_.prefill == Prefill::kAuto) {
+  if (options_.prefill == Prefill::kAuto && kernels_read_all_) {
     tier_->StartFill(fill);
     return absl::OkStatus();
   }

@@ -112,6 +112,8 @@ class ExpertPlacement {
   absl::Status MakePatches();
   absl::Status StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
                           const SwapPolicy::Options& swaps);
+  // Whether every expert is in a slot or in memory that kernels read.
+  bool KernelsReadAll() const;
   absl::Status Fill();
   // Says once that the first slot was read back and is right.
   void TellOfFill();
@@ -139,6 +141,8 @@ class ExpertPlacement {
   std::unique_ptr<Patches> patches_;
   std::unique_ptr<TierTrace> trace_;  // Before the tier, which tells it what happens.
   std::unique_ptr<ExpertTier> tier_;
+  // Before slots are filled. Otherwise the first step waits for them.
+  bool kernels_read_all_ = true;
   bool said_slot0_ = false;
   bool in_prompt_ = false;
   std::optional<SlotLoan> loan_;
