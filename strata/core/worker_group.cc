@@ -1,6 +1,5 @@
 #include "strata/core/worker_group.h"
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <thread>
@@ -44,15 +43,6 @@ bool WorkerGroup::running() const {
 void WorkerGroup::Wait() {
   MutexLock lock(&mutex_);
   while (num_running_ > 0) changed_.Wait(&mutex_);
-}
-
-bool WorkerGroup::WaitFor(std::chrono::nanoseconds timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  MutexLock lock(&mutex_);
-  while (num_running_ > 0) {
-    if (!changed_.WaitUntil(&mutex_, deadline)) break;
-  }
-  return num_running_ == 0;
 }
 
 void WorkerGroup::RunRounds(int worker) {

@@ -5,7 +5,6 @@
 #ifndef STRATA_CORE_WORKER_GROUP_H_
 #define STRATA_CORE_WORKER_GROUP_H_
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <thread>
@@ -31,8 +30,6 @@ class WorkerGroup {
   bool running() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Blocks until the round has ended.
   void Wait() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same; false when it has not ended in time.
-  bool WaitFor(std::chrono::nanoseconds timeout) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   // Without threads. When one of them cannot be started, the destructor ends those that were.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -10,6 +11,7 @@
 #include "glog/logging.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/tier/arena_tenants.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_cache.h"
@@ -47,17 +49,11 @@ void SwapRound::Start(absl::Span<const Swap> swaps, const SwapRates& rates, cons
   }
 }
 
-bool SwapRound::NeedsSparePlace(const Swap& swap) const {
-  if (parts_.arena == nullptr || swap.victim < 0) return false;
-  const Residency& residency = parts_.residency;
-  return !residency.LocateHost(swap.victim).pinned() &&
-         residency.LocateHost(swap.newcomer).form == HostForm::kArena;
-}
-
 void SwapRound::FindVictimsWithoutAlias() {
   without_alias_.clear();
   for (const Swap& swap : swaps_) {
-    if (NeedsSparePlace(swap)) without_alias_.push_back(parts_.residency.IdOf(swap.victim));
+    if (swap.victim < 0 || !parts_.tenants.NeedsPlace(swap.victim, swap.newcomer)) continue;
+    without_alias_.push_back(parts_.residency.IdOf(swap.victim));
   }
 }
 
@@ -73,7 +69,7 @@ absl::Status SwapRound::Advance(const StepGap& gap) {
 
 // Swaps whose victims were to get a place and got none are dropped.
 void SwapRound::TakeAliases() {
-  parts_.mover.Take().IgnoreError();  // Inserting tells its outcome by expert.
+  parts_.mover.Take();  // Inserting tells its outcome by expert.
   size_t next = 0, num_kept = 0;
   for (const Swap& swap : swaps_) {
     const bool was_asked_for = next < without_alias_.size() && swap.victim >= 0 &&
@@ -121,8 +117,8 @@ void SwapRound::StartCopies(const StepGap& gap) {
     CHECK_NE(slot, SlotCache::kNone) << "the empty slot of a swap was given away";
     copies_.Add({swap.newcomer, slot});
   }
-  // Empty slots were emptied before steps that the event stands for, too.
-  copies_.Start(gap.last_step, SlotVerify::kNone, nullptr);
+  // Empty slots were emptied before steps that these events stand for, too.
+  copies_.Start(gap.in_use, SlotVerify::kNone);
   phase_ = Phase::kCopying;
 }
 
@@ -136,9 +132,8 @@ absl::Status SwapRound::AdvanceCopies(const StepGap& gap) {
     Show(gap);
   } else {
     parts_.counters.swaps_failed += static_cast<int64_t>(swaps_.size());
-    if (first_failure_.ok()) {
-      first_failure_ = copies_.failure();
-      LOG(WARNING) << "experts stay in host memory: " << first_failure_.message();
+    if (!std::exchange(said_failure_, true)) {
+      LOG(WARNING) << "experts stay in host memory: " << copies_.work().status.message();
     }
   }
   End();
@@ -149,9 +144,7 @@ void SwapRound::Show(const StepGap& gap) {
   for (size_t i = 0; i < swaps_.size(); ++i) {
     const auto [newcomer, slot] = copies_.placements()[i];
     parts_.ledger.Open(swaps_[i], rates_);
-    if (parts_.arena != nullptr && parts_.arena->Find(parts_.residency.IdOf(newcomer)) != nullptr) {
-      parts_.arena->Release(parts_.residency.IdOf(newcomer), gap.last_step);
-    }
+    parts_.tenants.NoteInSlot(newcomer);
     if (parts_.observer != nullptr) parts_.observer->OnSwapVisible(gap.next_step, newcomer, slot);
   }
   parts_.counters.swaps_visible += static_cast<int64_t>(swaps_.size());
@@ -168,7 +161,9 @@ void SwapRound::DropUnstarted() {
 void SwapRound::Drop(const Swap& swap) {
   ++parts_.counters.swaps_dropped;
   parts_.residency.SetIdle(swap.newcomer);
-  if (swap.victim >= 0) parts_.residency.SetIdle(swap.victim);
+  if (swap.victim < 0) return;
+  parts_.residency.SetIdle(swap.victim);
+  parts_.tenants.NoteInSlot(swap.victim);  // It may have got a place meanwhile.
 }
 
 void SwapRound::End() {

@@ -3,10 +3,11 @@
 //
 //   (0) a victim without a pinned alias gets a spare place of the arena, on the mover's thread;
 //   (1) the victims' entries point to their aliases,
-//   (2) and the copies into their slots start, behind the event of the last step that was launched
-//       before (1);
+//   (2) and the copies into their slots start, behind all that may still use the slots, such as the
+//       steps that were launched before (1);
 //   (3) once the copies are seen to have ended, the newcomers' entries point to the slots;
-//   (4) the newcomers' own places in the arena are spare after the last step launched before (3).
+//   (4) the newcomers' own places in the arena are spare after the steps launched before (3), as
+//       are those of victims that got one and then stayed: see ArenaTenants.
 //
 // A victim takes a spare place exactly where its newcomer will leave one, so the arena never runs
 // out of them; without one the swap is dropped. Copies that fail leave entries at the aliases and
@@ -23,32 +24,25 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "strata/cache/host/pinned_arena.h"
 #include "strata/cache/policy/saving_ledger.h"
 #include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/tier/arena_tenants.h"
 #include "strata/cache/tier/expert_mover.h"
-#include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_copies.h"
+#include "strata/cache/tier/step_gap.h"
 #include "strata/cache/tier/tier_counters.h"
 #include "strata/cache/tier/tier_observer.h"
-#include "strata/core/device_event.h"
+#include "strata/core/gguf/expert_layout.h"
 
 namespace strata {
-
-// A moment between two steps.
-struct StepGap {
-  int64_t next_step = 0;
-  const DeviceEvent& last_step;  // Ends when all steps that were launched have.
-  ExpertTable::Wait wait = ExpertTable::Wait::kNever;
-};
 
 class SwapRound {
  public:
   struct Collaborators {
     Residency& residency;
     ExpertMover& mover;
-    PinnedArena* arena;  // May be null.
+    ArenaTenants& tenants;
     SavingLedger& ledger;
     TierCounters& counters;
     TierObserver* observer;  // May be null.
@@ -63,8 +57,6 @@ class SwapRound {
   absl::Status Advance(const StepGap& gap);
   // Drops the swaps if their victims have not left yet. Waits for the mover's work on aliases.
   void DropUnstarted();
-  // Why copies failed for the first time; ok when none did.
-  const absl::Status& first_failure() const { return first_failure_; }
 
  private:
   enum class Phase {
@@ -75,7 +67,6 @@ class SwapRound {
   };
 
   void FindVictimsWithoutAlias();
-  bool NeedsSparePlace(const SwapPolicy::Swap& swap) const;
   void TakeAliases();
   absl::Status MoveVictimsOut(const StepGap& gap);
   void StartCopies(const StepGap& gap);
@@ -92,7 +83,7 @@ class SwapRound {
   std::vector<ExpertId> without_alias_;
   const std::unique_ptr<bool[]> got_alias_;  // As without_alias_.
   SlotCopies copies_;
-  absl::Status first_failure_;
+  bool said_failure_ = false;
 };
 
 }  // namespace strata

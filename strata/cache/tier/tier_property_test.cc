@@ -152,7 +152,7 @@ TEST(TierPropertyTest, SoakOfSwapsWithSlowReorderedAndFailingCopiesReadsNoWrongB
     TierMachine machine(options, {.max_delay_yields = static_cast<int>((seed + round) % 3),
                                   .shuffle_batches = true,
                                   .seed = seed + round});
-    machine.tier->StartFill({.verify = SlotVerify::kNone});
+    machine.tier->StartFill(SlotVerify::kNone);
     machine.faulty = true;
     if (round >= 2) {
       for (const Call call : {Call::kCopy, Call::kRunCopy, Call::kRecord}) {

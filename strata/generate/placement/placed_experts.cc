@@ -156,13 +156,13 @@ absl::Status PlacedExperts::Fill() {
   if (slots().num_slots() == 0 || !FillsAtStart()) return absl::OkStatus();
   ExpertTier::FillOptions fill = {.verify = options_.verify};
   if (options_.prefill == Prefill::kAuto) {
-    tier_->StartFill(fill);
+    tier_->StartFill(options_.verify);
     return absl::OkStatus();
   }
   Progress progress(
       {.label = "filling slots", .total = slots().bytes(), .unit = Progress::Unit::kBytes});
   int64_t bytes_shown = 0;
-  fill.progress = [&](const CacheFiller::Progress& now) {
+  fill.progress = [&](const FillProgress& now) {
     progress.Add(now.bytes_done - std::exchange(bytes_shown, now.bytes_done));
   };
   RETURN_IF_ERROR(tier_->Fill(fill).status());

@@ -47,6 +47,10 @@ class TierParts {
   // Everything that was decided or queued has shown, failed or been dropped.
   bool IsSettled() const;
 
+  // Places of the arena that are lost: of experts that are served from slots, or of nobody. When
+  // the tier is settled there are none.
+  int NumLostPlaces() const;
+
   const TestExperts experts;
   const ExpertGeometry geometry;
   PinBudget budget;
