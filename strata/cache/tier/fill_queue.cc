@@ -29,7 +29,6 @@ FillQueue::FillQueue(const Collaborators& collaborators, int max_chunk)
 }
 
 void FillQueue::Fill(absl::Span<const int> hottest_first, SlotVerify verify) {
-  CHECK(!under_way());
   std::vector<int> coming_back;
   std::vector<bool> is_queued(returning_.size(), false);
   for (const int expert : hottest_first) is_queued[expert] = true;

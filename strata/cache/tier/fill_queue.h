@@ -65,8 +65,9 @@ class FillQueue {
   // Chunks are of at most `max_chunk` experts.
   FillQueue(const Collaborators& collaborators, int max_chunk);
 
-  // Queues these in place of what an earlier fill still has to bring, and begins a new report. What
-  // is to come back after a loan still is, behind them.
+  // Queues these in place of what an earlier fill still has to bring, and begins a new report, in
+  // which a chunk that is under way counts. What is to come back after a loan still is, behind
+  // them.
   void Fill(absl::Span<const int> hottest_first, SlotVerify verify);
   // One more that is to come back, after all that are queued.
   void AddReturning(int expert);

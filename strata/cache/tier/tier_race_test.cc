@@ -23,6 +23,7 @@
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_cache.h"
+#include "strata/cache/tier/testing/late_work.h"
 #include "strata/cache/tier/testing/tier_machine.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
@@ -145,6 +146,25 @@ TEST_F(TierRaceTest, AStepThatWasLaunchedBeforeTheVictimLeftIsCaughtWhenTheCopyD
   device_.RunHeldCopies(kernels_);
   device_.Drain(step);
   EXPECT_EQ(checker.num_wrong(), 1);
+}
+
+TEST_F(TierRaceTest, ACopyThatDoesNotWaitForTheWorkOfALoanIsCaught) {
+  ASSERT_TRUE(*residency_->Leave({{kVictim, kSlot}}, Wait::kNever));
+  device_.RunHeldCopies(kernels_);
+  LateWork prompt(device_);
+  slots_->Lend(kSlot);
+  prompt.WriteOver({slots_->data(kSlot), static_cast<size_t>(geometry_.BlobBytes(kVictim))});
+  // The loan is over, its work is not, and nobody remembers it.
+  slots_->TakeBack(kSlot);
+  slots_->StartCopy(kSlot, kNewcomer);
+  CopyIntoSlot(kNewcomer);
+  device_.RunHeldCopies(copies_);
+  ASSERT_TRUE(*residency_->Arrive({{kNewcomer, kSlot}}, Wait::kNever));
+  device_.RunHeldCopies(kernels_);
+  EXPECT_EQ(WrongInAStep(), 0) << "every check of the slot says that it is right";
+  prompt.LetRun();
+  device_.Drain(prompt.stream());
+  EXPECT_EQ(WrongInAStep(), 1);
 }
 
 TEST_F(TierRaceTest, APatchBufferReusedEarlyIsCaught) {
