@@ -125,6 +125,22 @@ TEST_F(PinLimitsTest, ReadsALockLimitOfZero) {
   ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &before), 0);
 }
 
+TEST_F(PinLimitsTest, ALockLimitThatNoInt64HoldsIsNone) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_MEMLOCK, &before), 0);
+  for (const rlim_t bytes : {rlim_t{1} << 63, (rlim_t{1} << 63) + 4096, RLIM_INFINITY - 1}) {
+    const rlimit huge = {.rlim_cur = bytes, .rlim_max = before.rlim_max};
+    if (setrlimit(RLIMIT_MEMLOCK, &huge) != 0) GTEST_SKIP() << "the limit may not be raised so far";
+    EXPECT_EQ(ReadPinLimits().memlock_bytes, std::nullopt) << bytes;
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &before), 0);
+}
+
+TEST_F(PinLimitsTest, AvailableMemoryThatNoInt64HoldsDoesNotTurnNegative) {
+  Write("/proc/meminfo", "MemAvailable:   9223372036854775807 kB\n");
+  EXPECT_GT(ReadPinLimits(root_).available_bytes, int64_t{1} << 60);
+}
+
 TEST(DefaultPinBudgetTest, IsTheTightestLimitAndNamesIt) {
   const PinLimits limits = {.memlock_bytes = 100, .cgroup_bytes = 400, .available_bytes = 800};
   EXPECT_EQ(ChooseDefaultPinBudget(limits, true).bytes, 100);

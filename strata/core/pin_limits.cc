@@ -51,7 +51,8 @@ std::optional<int64_t> FindNumber(const std::vector<std::string>& lines, absl::s
         absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
     int64_t number = 0;
     if (words.size() >= 2 && words[0] == key && absl::SimpleAtoi(words[1], &number)) {
-      return words.size() > 2 && words[2] == "kB" ? number * 1024 : number;
+      if (words.size() == 2 || words[2] != "kB") return number;
+      return number < kNoLimit / 1024 ? number * 1024 : kNoLimit;
     }
   }
   return std::nullopt;
@@ -109,7 +110,8 @@ std::optional<int64_t> LeftInCgroups(const std::string& root) {
 PinLimits ReadPinLimits(const std::string& root) {
   PinLimits limits;
   rlimit lock = {};
-  if (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur != RLIM_INFINITY) {
+  // A limit that no int64 holds is none.
+  if (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur < rlim_t{kNoLimit}) {
     limits.memlock_bytes = static_cast<int64_t>(lock.rlim_cur);
   }
   limits.cgroup_bytes = LeftInCgroups(root);
