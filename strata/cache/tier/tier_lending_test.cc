@@ -276,7 +276,7 @@ TEST(TierLendingTest, TheTiersEndWaitsForTheWorkOfLoans) {
 }
 
 TEST(TierLendingTest, WhatWaitsToComeBackComesBackAfterAFillInBetween) {
-  TierMachine machine({});
+  TierMachine machine({.host = TierMachine::Host::kArena});
   ASSERT_TRUE(machine.tier->Fill({}).ok());
   machine.StepUntil({8, 9}, [&] { return machine.ServesFromSlots({8, 9}); });
   machine.Settle();
@@ -286,6 +286,8 @@ TEST(TierLendingTest, WhatWaitsToComeBackComesBackAfterAFillInBetween) {
   machine.tier->FirstTokenOut();
   machine.Settle();
   EXPECT_EQ(machine.tier->slots().NumIn(SlotState::kResident), 8);
+  // The plan's experts had got places of the arena when others took their slots.
+  EXPECT_EQ(machine.NumLostPlaces(), 0);
   machine.tier->LendSlots(8).value();
   machine.tier->FirstTokenOut();
   machine.Settle();

@@ -85,6 +85,12 @@ class Prompt {
   // False when the device refuses something; then nothing works with the loan.
   bool WorkWith(SlotLoan& loan, int num_yields) {
     HostDevice& device = machine_.device;
+    const absl::StatusOr<bool> ended = device.HasEnded(last_);
+    if (ended.ok() && *ended && num_run_ < num_launched_ - num_skipped_) {
+      // A step that failed has failed this stream, too, which runs nothing until it is drained.
+      Finish();
+      num_skipped_ = num_launched_ - num_run_;
+    }
     if (!loan.ready_after().HoldBack(device, stream_).ok()) return false;
     const std::byte mark{static_cast<unsigned char>(++num_launched_)};
     device.Launch(stream_, [this, memory = loan.memory(), mark, num_yields] {
@@ -98,10 +104,11 @@ class Prompt {
       device.ClearError();
       event = device.Record(stream_);
     }
+    last_ = *event;
     loan.ReleaseAfter(*std::move(event));
     return true;
   }
-  // Waits for the work; after a failed step, which fails the stream, it goes on.
+  // Waits for the work.
   void Finish() { machine_.device.Drain(stream_); }
 
   int64_t num_launched() const { return num_launched_; }
@@ -111,7 +118,8 @@ class Prompt {
  private:
   TierMachine& machine_;
   const DeviceStream stream_;
-  int64_t num_launched_ = 0;
+  DeviceEvent last_;
+  int64_t num_launched_ = 0, num_skipped_ = 0;
   std::atomic<int64_t> num_run_ = 0, num_wrong_ = 0;
 };
 
@@ -191,7 +199,7 @@ void ExpectWhole(TierMachine& machine, Prompt& prompt) {
     EXPECT_EQ(machine.checker->num_read(), machine.checker->num_launched());
   }
   EXPECT_GT(machine.checker->num_read(), machine.checker->num_launched() * 9 / 10);
-  EXPECT_GE(2 * prompt.num_run(), prompt.num_launched());
+  EXPECT_GE(prompt.num_run(), prompt.num_launched() * 3 / 4);
   const TierCounters counters = machine.tier->counters();
   EXPECT_EQ(counters.swaps_decided,
             counters.swaps_visible + counters.swaps_failed + counters.swaps_dropped);
