@@ -1,5 +1,6 @@
 #include "strata/core/shared_work.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -18,8 +19,10 @@ absl::Status SharedWork::Run(int64_t num_items, Work work) {
   num_items_ = num_items;
   next_ = 0;
   failed_ = false;
-  threads_.Start();
-  threads_.Wait();
+  if (num_items > 0) {
+    threads_.Start(static_cast<int>(std::min<int64_t>(num_items, num_threads())));
+    threads_.Wait();
+  }
   MutexLock lock(&mutex_);
   return std::exchange(failure_, absl::OkStatus());
 }
