@@ -18,6 +18,7 @@
 #include "strata/cache/experts/expert_files.h"
 #include "strata/cache/host/blob_reader.h"
 #include "strata/core/device_events.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/mutex.h"
@@ -52,7 +53,7 @@ absl::StatusOr<std::unique_ptr<PinnedArena>> PinnedArena::Create(
   const ExpertFiles& files = reader.files();
   // Places begin at multiples of a unit, which is no larger than the smallest waste worth a
   // thought.
-  constexpr int64_t kUnit = ExpertLayout::kBlobAlignment;
+  constexpr int64_t kUnit = BlobLayout::kAlignment;
   const std::vector<int64_t> spare_places = SparePlaces(files, options.num_spare_places);
   const int64_t spare_bytes = SpareBytes(files, options.num_spare_places);
   int64_t wanted_bytes = spare_bytes;

@@ -75,21 +75,25 @@ ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
       uses_(device_),
       policy_(geometry, options.policy, options.hottest_first),
       ledger_(geometry.size(), options.policy.max_swaps, policy_.horizon_rounds()),
+      event_counter_(geometry, counters_),
+      saving_listener_(ledger_),
       routing_(geometry, *table_, options.miss_path, counters_),
+      allowance_(device_.properties().is_gpu ? 1 : options.swap_share),
       filler_(std::move(filler)),
       checker_(std::move(checker)) {
   if (!options.expected_uses.empty()) policy_.Seed(options.expected_uses);
+  journal_.AddListener(event_counter_);
+  journal_.AddListener(saving_listener_);
+  if (options.observer != nullptr) journal_.AddListener(*options.observer);
   if (filler_ == nullptr) return;
-  TierObserver* const observer = options.observer;
   mover_ = std::make_unique<MoverThread>(*filler_, *checker_, collaborators.arena);
   round_ = std::make_unique<SwapRound>(
-      SwapRound::Collaborators{*residency_, *mover_, tenants_, ledger_, counters_, observer},
-      options.policy.max_swaps);
+      SwapRound::Collaborators{*residency_, *mover_, tenants_, journal_}, options.policy.max_swaps);
   fill_ = std::make_unique<FillQueue>(
-      FillQueue::Collaborators{*residency_, *mover_, tenants_, ledger_, counters_, observer},
+      FillQueue::Collaborators{*residency_, *mover_, tenants_, journal_},
       std::min(table_->max_changes(), std::max(kWaitedForChunk, options.fill_chunk)));
-  lender_ = std::make_unique<SlotLender>(
-      SlotLender::Collaborators{*residency_, uses_, *fill_, ledger_, counters_, observer});
+  lender_ =
+      std::make_unique<SlotLender>(SlotLender::Collaborators{*residency_, uses_, *fill_, journal_});
 }
 
 ExpertTier::~ExpertTier() = default;
@@ -129,6 +133,7 @@ void ExpertTier::BeginStep() {
   if (round_ends) ledger_.EndRound();
   LogOnce(round_->Advance(gap));
   LogOnce(fill_->Advance(gap));
+  ChargeForMover();
   tenants_.GiveBack(gap.in_use);
   lender_->Advance();
   const bool lends = lender_->has_memory();
@@ -142,8 +147,11 @@ void ExpertTier::EndRound(bool lends, const StepGap& gap) {
   if (rates_.has_value()) {
     ++counters_.rounds;
     const bool fill_waits_or_is_done = fill_->done() || (fill_->paused() && !fill_->under_way());
-    if (!lends && !mover_->busy() && round_->idle() && fill_waits_or_is_done) {
+    if (!lends && !mover_->busy() && round_->idle() && fill_waits_or_is_done &&
+        allowance_.allows(clock_.ns())) {
+      const Stopwatch stopwatch;
       DecideSwaps(gap);
+      allowance_.Charge(stopwatch.ns(), clock_.ns());
     } else {
       ++counters_.rounds_skipped;
     }
@@ -151,10 +159,16 @@ void ExpertTier::EndRound(bool lends, const StepGap& gap) {
   policy_.EndRound();
 }
 
+void ExpertTier::ChargeForMover() {
+  const int64_t mover_ns = round_->mover_ns();
+  if (mover_ns == charged_ns_) return;
+  allowance_.Charge(mover_ns - charged_ns_, clock_.ns());
+  charged_ns_ = mover_ns;
+}
+
 void ExpertTier::DecideSwaps(const StepGap& gap) {
-  if (options_.observer != nullptr && reported_rates_ != rates_) {
-    options_.observer->OnRates(gap.next_step, *rates_);
-    reported_rates_ = rates_;
+  if (std::exchange(reported_rates_, rates_) != rates_) {
+    journal_.OnRates(gap.next_step, *rates_);
   }
   round_->Start(policy_.Decide(*rates_, residency_->places(), slots_->num_empty()), *rates_, gap);
   LogOnce(round_->Advance(gap));
@@ -209,7 +223,7 @@ void ExpertTier::FirstTokenOut() {
 
 absl::Status ExpertTier::FinishCopies(const StepGap& gap) {
   WaitForMover();
-  round_->DropUnstarted();
+  round_->DropUnstarted(gap);
   RETURN_IF_ERROR(round_->Advance(gap));
   RETURN_IF_ERROR(fill_->Advance(gap));
   tenants_.GiveBack(gap.in_use);

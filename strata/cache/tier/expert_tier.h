@@ -33,23 +33,28 @@
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/stage/stage_pool.h"
 #include "strata/cache/tier/arena_tenants.h"
+#include "strata/cache/tier/event_counter.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/fill_queue.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/routing_counter.h"
+#include "strata/cache/tier/saving_listener.h"
 #include "strata/cache/tier/slot_cache.h"
 #include "strata/cache/tier/slot_lender.h"
 #include "strata/cache/tier/slot_loan.h"
 #include "strata/cache/tier/slot_uses.h"
 #include "strata/cache/tier/step_gap.h"
+#include "strata/cache/tier/swap_allowance.h"
 #include "strata/cache/tier/swap_round.h"
 #include "strata/cache/tier/tier_counters.h"
+#include "strata/cache/tier/tier_journal.h"
 #include "strata/cache/tier/tier_observer.h"
 #include "strata/cache/transfer/cache_filler.h"
 #include "strata/cache/transfer/slot_checker.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
+#include "strata/core/stopwatch.h"
 
 namespace strata {
 
@@ -61,6 +66,9 @@ class ExpertTier {
     MissPath miss_path = MissPath::kCpu;  // Of misses that have an address.
     int fill_chunk = 128;                 // Experts that a background fill shows together.
     CacheFiller::Options filler;
+    // Of the time, what swaps may take of the cores at most, where these make the copies: on a
+    // device that is no GPU. Measured; see SwapAllowance.
+    double swap_share = 0.01;
     // Numbers, as for SlotPlan; decides among experts of equal counts.
     std::vector<int> hottest_first;
     // By number, as of a profile: see SwapPolicy::Seed. Empty: counts begin at zero.
@@ -68,7 +76,7 @@ class ExpertTier {
     // For an image of the table in device memory: see ExpertTable. Both or none.
     const DeviceStream* table_stream = nullptr;
     StagePool* table_patches = nullptr;
-    TierObserver* observer = nullptr;
+    TierObserver* observer = nullptr;  // Hears the journal; may be null.
   };
 
   struct Collaborators {
@@ -151,6 +159,8 @@ class ExpertTier {
     return {next_step, uses_.all(), wait};
   }
   void EndRound(bool lends, const StepGap& gap);
+  // What the mover did for swaps, and deciding them, is charged to the allowance.
+  void ChargeForMover();
   void DecideSwaps(const StepGap& gap);
   // Nothing is under way any more; what had not started is dropped.
   absl::Status FinishCopies(const StepGap& gap);
@@ -169,6 +179,9 @@ class ExpertTier {
   TierCounters counters_;
   SwapPolicy policy_;
   SavingLedger ledger_;
+  EventCounter event_counter_;
+  SavingListener saving_listener_;
+  TierJournal journal_;
   RoutingCounter routing_;
   std::optional<SwapRates> rates_;
   std::optional<SwapRates> reported_rates_;
@@ -176,6 +189,9 @@ class ExpertTier {
   bool in_step_ = false;
   bool said_error_ = false;
   int64_t waits_between_steps_ = 0;
+  const Stopwatch clock_;
+  SwapAllowance allowance_;
+  int64_t charged_ns_ = 0;  // Of the mover's time for swaps.
 
   // All null without slots.
   const std::unique_ptr<CacheFiller> filler_;

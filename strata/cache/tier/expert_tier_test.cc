@@ -260,11 +260,13 @@ class Replay : public TierObserver {
  public:
   void OnRates(int64_t, const SwapRates& rates) override { rates_.push_back(rates); }
   void OnSwapDecided(int64_t, const SwapPolicy::Swap&) override { ++num_decided_; }
-  void OnSwapVisible(int64_t step, int newcomer, int slot) override {
-    OnCameBack(step, newcomer, slot);
+  void OnSwapVisible(int64_t step, const SwapPolicy::Swap& swap, const SwapRates&, int) override {
+    changes_.push_back({step, swap.newcomer, true});
   }
-  void OnLeft(int64_t step, int expert, int) override { changes_.push_back({step, expert, false}); }
-  void OnCameBack(int64_t step, int expert, int) override {
+  void OnLeft(int64_t step, int expert, int, LeftFor) override {
+    changes_.push_back({step, expert, false});
+  }
+  void OnCameBack(int64_t step, int expert, int, CameBy) override {
     changes_.push_back({step, expert, true});
   }
 

@@ -83,15 +83,17 @@ absl::Status FillQueue::Advance(const StepGap& gap) {
   if (!under_way()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const SlotCopies::Outcome outcome, copies_.Advance(gap.wait));
   if (outcome == SlotCopies::Outcome::kUnderWay) {
-    if (!parts_.mover.busy()) ++parts_.counters.postponed;
+    if (!parts_.mover.busy()) parts_.journal.OnPostponed(gap.next_step);
     return absl::OkStatus();
   }
   report_.seconds += static_cast<double>(copies_.work().work_ns) / 1e9;
   if (outcome == SlotCopies::Outcome::kShown) {
     Show(gap);
   } else {
-    parts_.counters.fills_failed += static_cast<int64_t>(copies_.placements().size());
-    for (const Residency::Placement& each : copies_.placements()) returning_[each.expert] = false;
+    for (const Residency::Placement& each : copies_.placements()) {
+      returning_[each.expert] = false;
+      parts_.journal.OnFillFailed(gap.next_step, each.expert);
+    }
     if (report_.status.ok()) report_.status = DeepCopy(copies_.work().status);
   }
   copies_.Clear();
@@ -99,21 +101,16 @@ absl::Status FillQueue::Advance(const StepGap& gap) {
 }
 
 void FillQueue::Show(const StepGap& gap) {
+  using CameBy = TierObserver::CameBy;
   for (const auto [expert, slot] : copies_.placements()) {
-    parts_.ledger.SettleFor(expert);
     parts_.tenants.NoteInSlot(expert);
-    if (returning_[expert]) {
-      ++parts_.counters.refilled;
-      returning_[expert] = false;
-    }
-    if (parts_.observer != nullptr) parts_.observer->OnCameBack(gap.next_step, expert, slot);
+    parts_.journal.OnCameBack(gap.next_step, expert, slot,
+                              returning_[expert] ? CameBy::kRefill : CameBy::kFill);
+    returning_[expert] = false;
   }
-  const int64_t num_experts = static_cast<int64_t>(copies_.placements().size());
-  parts_.counters.fills += num_experts;
-  parts_.counters.fill_bytes += copies_.bytes();
   const bool has_slot0 = copies_.placements()[0].slot == 0;
   if (has_slot0 && copies_.work().num_verified > 0) report_.slot0_verified = true;
-  report_.num_experts += num_experts;
+  report_.num_experts += static_cast<int64_t>(copies_.placements().size());
   report_.num_bytes += copies_.bytes();
   report_.num_verified += copies_.work().num_verified;
 }

@@ -16,14 +16,12 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "strata/cache/policy/saving_ledger.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/tier/arena_tenants.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_copies.h"
 #include "strata/cache/tier/step_gap.h"
-#include "strata/cache/tier/tier_counters.h"
 #include "strata/cache/tier/tier_observer.h"
 
 namespace strata {
@@ -57,9 +55,7 @@ class FillQueue {
     Residency& residency;
     ExpertMover& mover;
     ArenaTenants& tenants;
-    SavingLedger& ledger;
-    TierCounters& counters;
-    TierObserver* observer;  // May be null.
+    TierObserver& journal;
   };
 
   // Chunks are of at most `max_chunk` experts.

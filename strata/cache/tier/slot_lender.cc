@@ -57,7 +57,7 @@ absl::StatusOr<SlotLoan> SlotLender::Lend(int num_slots, const StepGap& gap) {
   }
   first_token_is_out_ = false;
   num_out_ = num_slots;
-  parts_.counters.lent += num_slots;
+  parts_.journal.OnLent(gap.next_step, num_slots);
   const int64_t offset = slots.plan().OffsetOf(first);
   return SlotLoan({slots.data(first), static_cast<size_t>(slots.plan().bytes() - offset)},
                   num_slots, gap.in_use,
@@ -79,9 +79,8 @@ absl::Status SlotLender::MoveOutGroup(const StepGap& gap) {
   ASSIGN_OR_RETURN(const bool left, parts_.residency.Leave(leaving_, gap.wait));
   if (!left) return absl::UnavailableError("no buffers to change the expert table from");
   for (const auto [expert, slot] : leaving_) {
-    parts_.ledger.SettleFor(expert);
     parts_.fill.AddReturning(expert);
-    if (parts_.observer != nullptr) parts_.observer->OnLeft(gap.next_step, expert, slot);
+    parts_.journal.OnLeft(gap.next_step, expert, slot, TierObserver::LeftFor::kLoan);
   }
   leaving_.clear();
   return absl::OkStatus();
@@ -108,7 +107,7 @@ void SlotLender::Advance() {
 
 void SlotLender::StopRefillClock() {
   if (!refill_.has_value()) return;
-  parts_.counters.refill_ns += refill_->ns();
+  parts_.journal.OnRefilled(refill_->ns());
   refill_.reset();
 }
 

@@ -15,14 +15,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "strata/cache/policy/saving_ledger.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/tier/fill_queue.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_loan.h"
 #include "strata/cache/tier/slot_uses.h"
 #include "strata/cache/tier/step_gap.h"
-#include "strata/cache/tier/tier_counters.h"
 #include "strata/cache/tier/tier_observer.h"
 #include "strata/core/device_events.h"
 #include "strata/core/stopwatch.h"
@@ -35,9 +33,7 @@ class SlotLender {
     Residency& residency;
     SlotUses& uses;
     FillQueue& fill;
-    SavingLedger& ledger;
-    TierCounters& counters;
-    TierObserver* observer;  // May be null.
+    TierObserver& journal;
   };
 
   explicit SlotLender(const Collaborators& collaborators);

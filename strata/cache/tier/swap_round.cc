@@ -36,11 +36,10 @@ void SwapRound::Start(absl::Span<const Swap> swaps, const SwapRates& rates, cons
   if (swaps.empty()) return;
   rates_ = rates;
   swaps_.assign(swaps.begin(), swaps.end());
-  parts_.counters.swaps_decided += static_cast<int64_t>(swaps.size());
   for (const Swap& swap : swaps_) {
     parts_.residency.SetBusy(swap.newcomer);
     if (swap.victim >= 0) parts_.residency.SetBusy(swap.victim);
-    if (parts_.observer != nullptr) parts_.observer->OnSwapDecided(gap.next_step, swap);
+    parts_.journal.OnSwapDecided(gap.next_step, swap);
   }
   FindVictimsWithoutAlias();
   phase_ = without_alias_.empty() ? Phase::kReady : Phase::kGettingAliases;
@@ -60,7 +59,7 @@ void SwapRound::FindVictimsWithoutAlias() {
 absl::Status SwapRound::Advance(const StepGap& gap) {
   if (phase_ == Phase::kGettingAliases) {
     if (parts_.mover.running()) return absl::OkStatus();
-    TakeAliases();
+    TakeAliases(gap);
   }
   if (phase_ == Phase::kReady) return MoveVictimsOut(gap);
   if (phase_ == Phase::kCopying) return AdvanceCopies(gap);
@@ -68,14 +67,14 @@ absl::Status SwapRound::Advance(const StepGap& gap) {
 }
 
 // Swaps whose victims were to get a place and got none are dropped.
-void SwapRound::TakeAliases() {
-  parts_.mover.Take();  // Inserting tells its outcome by expert.
+void SwapRound::TakeAliases(const StepGap& gap) {
+  mover_ns_ += parts_.mover.Take().work_ns;  // Inserting tells its outcome by expert.
   size_t next = 0, num_kept = 0;
   for (const Swap& swap : swaps_) {
     const bool was_asked_for = next < without_alias_.size() && swap.victim >= 0 &&
                                parts_.residency.IdOf(swap.victim) == without_alias_[next];
     if (was_asked_for && !got_alias_[next++]) {
-      Drop(swap);
+      Drop(swap, gap);
     } else {
       swaps_[num_kept++] = swap;
     }
@@ -94,13 +93,11 @@ absl::Status SwapRound::MoveVictimsOut(const StepGap& gap) {
   if (!victims_.empty()) {
     ASSIGN_OR_RETURN(const bool left, parts_.residency.Leave(victims_, gap.wait));
     if (!left) {
-      ++parts_.counters.postponed;
+      parts_.journal.OnPostponed(gap.next_step);
       return absl::OkStatus();
     }
-    for (const Residency::Placement& victim : victims_) {
-      parts_.ledger.SettleFor(victim.expert);
-      if (parts_.observer == nullptr) continue;
-      parts_.observer->OnLeft(gap.next_step, victim.expert, victim.slot);
+    for (const auto [expert, slot] : victims_) {
+      parts_.journal.OnLeft(gap.next_step, expert, slot, TierObserver::LeftFor::kSwap);
     }
   }
   StartCopies(gap);
@@ -125,13 +122,14 @@ void SwapRound::StartCopies(const StepGap& gap) {
 absl::Status SwapRound::AdvanceCopies(const StepGap& gap) {
   ASSIGN_OR_RETURN(const SlotCopies::Outcome outcome, copies_.Advance(gap.wait));
   if (outcome == SlotCopies::Outcome::kUnderWay) {
-    if (!parts_.mover.busy()) ++parts_.counters.postponed;
+    if (!parts_.mover.busy()) parts_.journal.OnPostponed(gap.next_step);
     return absl::OkStatus();
   }
+  mover_ns_ += copies_.work().work_ns;
   if (outcome == SlotCopies::Outcome::kShown) {
     Show(gap);
   } else {
-    parts_.counters.swaps_failed += static_cast<int64_t>(swaps_.size());
+    for (const Swap& swap : swaps_) parts_.journal.OnSwapFailed(gap.next_step, swap);
     if (!std::exchange(said_failure_, true)) {
       LOG(WARNING) << "experts stay in host memory: " << copies_.work().status.message();
     }
@@ -143,23 +141,20 @@ absl::Status SwapRound::AdvanceCopies(const StepGap& gap) {
 void SwapRound::Show(const StepGap& gap) {
   for (size_t i = 0; i < swaps_.size(); ++i) {
     const auto [newcomer, slot] = copies_.placements()[i];
-    parts_.ledger.Open(swaps_[i], rates_);
     parts_.tenants.NoteInSlot(newcomer);
-    if (parts_.observer != nullptr) parts_.observer->OnSwapVisible(gap.next_step, newcomer, slot);
+    parts_.journal.OnSwapVisible(gap.next_step, swaps_[i], rates_, slot);
   }
-  parts_.counters.swaps_visible += static_cast<int64_t>(swaps_.size());
-  parts_.counters.swap_bytes += copies_.bytes();
 }
 
-void SwapRound::DropUnstarted() {
-  if (phase_ == Phase::kGettingAliases) TakeAliases();
+void SwapRound::DropUnstarted(const StepGap& gap) {
+  if (phase_ == Phase::kGettingAliases) TakeAliases(gap);
   if (phase_ != Phase::kReady) return;
-  for (const Swap& swap : swaps_) Drop(swap);
+  for (const Swap& swap : swaps_) Drop(swap, gap);
   End();
 }
 
-void SwapRound::Drop(const Swap& swap) {
-  ++parts_.counters.swaps_dropped;
+void SwapRound::Drop(const Swap& swap, const StepGap& gap) {
+  parts_.journal.OnSwapDropped(gap.next_step, swap);
   parts_.residency.SetIdle(swap.newcomer);
   if (swap.victim < 0) return;
   parts_.residency.SetIdle(swap.victim);

@@ -24,14 +24,12 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "strata/cache/policy/saving_ledger.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/tier/arena_tenants.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_copies.h"
 #include "strata/cache/tier/step_gap.h"
-#include "strata/cache/tier/tier_counters.h"
 #include "strata/cache/tier/tier_observer.h"
 #include "strata/core/gguf/expert_layout.h"
 
@@ -43,9 +41,7 @@ class SwapRound {
     Residency& residency;
     ExpertMover& mover;
     ArenaTenants& tenants;
-    SavingLedger& ledger;
-    TierCounters& counters;
-    TierObserver* observer;  // May be null.
+    TierObserver& journal;
   };
 
   SwapRound(const Collaborators& collaborators, int max_swaps);
@@ -55,8 +51,10 @@ class SwapRound {
   void Start(absl::Span<const SwapPolicy::Swap> swaps, const SwapRates& rates, const StepGap& gap);
   // Does what is due before the next step. An error is the table's; the round goes on later.
   absl::Status Advance(const StepGap& gap);
+  // How long the mover has worked for rounds so far.
+  int64_t mover_ns() const { return mover_ns_; }
   // Drops the swaps if their victims have not left yet. Waits for the mover's work on aliases.
-  void DropUnstarted();
+  void DropUnstarted(const StepGap& gap);
 
  private:
   enum class Phase {
@@ -67,12 +65,12 @@ class SwapRound {
   };
 
   void FindVictimsWithoutAlias();
-  void TakeAliases();
+  void TakeAliases(const StepGap& gap);
   absl::Status MoveVictimsOut(const StepGap& gap);
   void StartCopies(const StepGap& gap);
   absl::Status AdvanceCopies(const StepGap& gap);
   void Show(const StepGap& gap);
-  void Drop(const SwapPolicy::Swap& swap);
+  void Drop(const SwapPolicy::Swap& swap, const StepGap& gap);
   void End();
 
   const Collaborators parts_;
@@ -83,6 +81,7 @@ class SwapRound {
   std::vector<ExpertId> without_alias_;
   const std::unique_ptr<bool[]> got_alias_;  // As without_alias_.
   SlotCopies copies_;
+  int64_t mover_ns_ = 0;
   bool said_failure_ = false;
 };
 

@@ -106,11 +106,14 @@ TEST(TierLendingTest, BringsTheHottestBackFirst) {
   options.tier.policy.decay = 0.999;
   options.tier.fill_chunk = 1;
   struct Recorder : TierObserver {
-    void OnRates(int64_t, const SwapRates&) override {}
-    void OnSwapDecided(int64_t, const SwapPolicy::Swap&) override {}
-    void OnSwapVisible(int64_t, int, int) override {}
-    void OnLeft(int64_t, int expert, int) override { left.push_back(expert); }
-    void OnCameBack(int64_t, int expert, int) override { came.push_back(expert); }
+    void OnLeft(int64_t, int expert, int, LeftFor why) override {
+      EXPECT_EQ(why, LeftFor::kLoan);
+      left.push_back(expert);
+    }
+    void OnCameBack(int64_t, int expert, int, CameBy how) override {
+      EXPECT_EQ(how, left.empty() ? CameBy::kFill : CameBy::kRefill);
+      came.push_back(expert);
+    }
     std::vector<int> left, came;
   } recorder;
   options.tier.observer = &recorder;

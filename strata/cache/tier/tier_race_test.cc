@@ -27,6 +27,7 @@
 #include "strata/cache/tier/testing/tier_machine.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/pin_budget.h"
@@ -191,12 +192,8 @@ TEST_F(TierRaceTest, APlaceOfTheArenaThatIsGivenAwayBeforeItsLastReaderIsCaught)
   const std::byte* const place = arena->Find(geometry_.IdOf(2));
   ASSERT_TRUE(*table_->Begin(1, Wait::kNever));
   ExpertEntry entry = {.form = EntryForm::kArena};
-  const ExpertSlices& slices = experts_.files().Slices(geometry_.IdOf(2));
-  int64_t offset = 0;
-  for (size_t i = 0; i < slices.size(); ++i) {
-    entry.parts[i] = place + offset;
-    offset = ExpertFiles::NextPart(offset + slices[i].bytes);
-  }
+  const BlobLayout layout = experts_.files().LayoutOf(geometry_.IdOf(2));
+  for (int i = 0; i < layout.num_parts(); ++i) entry.parts[i] = place + layout.offset(i);
   table_->Set(2, entry);
   ASSERT_TRUE(table_->Commit().ok());
   const PinnedMemory source = *device_.AllocatePinned(8);

@@ -62,6 +62,31 @@ CacheFiller::CacheFiller(const Options& options, Device& device, ExpertSource& s
 CacheFiller::~CacheFiller() { workers_.Wait(); }
 
 void CacheFiller::Start(const Job& job) {
+  SetJob(job);
+  workers_.Start(NumWorkersForJob());
+}
+
+absl::Status CacheFiller::Fill(const Job& job) {
+  SetJob(job);
+  // What one thread does alone the caller does itself.
+  if (const int num_workers = NumWorkersForJob(); num_workers > 1) {
+    workers_.Start(num_workers);
+  } else {
+    Work(0);
+  }
+  return Finish();
+}
+
+int CacheFiller::NumWorkersForJob() const {
+  const size_t blobs = options_.blobs_per_submission;
+  const size_t num_in_place =
+      std::min((in_place_.items.size() + blobs - 1) / blobs, queues_.size());
+  const size_t num_pieces =
+      std::max({num_in_place, through_stages_.items.size(), to_checksum_.items.size(), size_t{1}});
+  return static_cast<int>(std::min<size_t>(num_pieces, workers_.num_workers()));
+}
+
+void CacheFiller::SetJob(const Job& job) {
   CHECK(!workers_.running()) << "a job is still running";
   CHECK(job.checksums.empty() || job.checksums.size() == job.items.size());
   job_ = job;
@@ -77,7 +102,6 @@ void CacheFiller::Start(const Job& job) {
   for (const auto& queue : queues_) {
     if (const absl::Status status = queue->WaitFor(job.after); !status.ok()) Fail(status);
   }
-  workers_.Start();
 }
 
 bool CacheFiller::Done() const {

@@ -75,10 +75,7 @@ class CacheFiller {
   // Blocks until every byte has arrived. On an error no destination of the job may be trusted; it
   // names expert, role and shard where one is to blame. Nothing of the job runs any more.
   absl::Status Finish();
-  absl::Status Fill(const Job& job) {
-    Start(job);
-    return Finish();
-  }
+  absl::Status Fill(const Job& job);
 
   Counters counters() const;
 
@@ -93,6 +90,9 @@ class CacheFiller {
   CacheFiller(const Options& options, Device& device, ExpertSource& source, StagePool& stages,
               std::vector<std::unique_ptr<CopyQueue>> queues);
 
+  void SetJob(const Job& job);
+  // How many of the workers the job keeps busy.
+  int NumWorkersForJob() const;
   void Work(int worker);
   void CopyAndRead(int worker);
   void CopyInPlace(int queue);

@@ -311,8 +311,7 @@ TEST(SlotCheckerTest, FindsOneWrongByteInAnySlotAndNamesIt) {
   Machine machine(experts, {.num_registered = 5});
   ASSERT_TRUE(machine.Fill().ok());
   const FillItem& slot = machine.items_[11];
-  slot.destination[ExpertFiles::NextPart(experts.files().Slices(slot.id)[0].bytes) + 77] ^=
-      std::byte{1};
+  slot.destination[experts.files().LayoutOf(slot.id).offset(1) + 77] ^= std::byte{1};
   const absl::Status status = machine.Check();
   EXPECT_TRUE(absl::IsDataLoss(status));
   EXPECT_THAT(std::string(status.message()),

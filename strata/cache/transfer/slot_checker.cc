@@ -20,6 +20,7 @@
 #include "strata/cache/stage/stage_pool.h"
 #include "strata/core/checksum.h"
 #include "strata/core/device.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/shared_work.h"
 #include "strata/core/status_macros.h"
 
@@ -97,10 +98,10 @@ absl::Status SlotChecker::CompareParts(ExpertId id, const std::byte* copy) const
 absl::Status SlotChecker::CompareChecksum(ExpertId id, const std::byte* copy,
                                           const Checksum& expected) const {
   ChecksumBuilder builder;
-  int64_t offset = 0;
-  for (const ExpertSlice& slice : source_.files().Slices(id)) {
-    builder.Add(absl::MakeConstSpan(copy + offset, slice.bytes));
-    offset = ExpertFiles::NextPart(offset + slice.bytes);
+  const ExpertSlices& slices = source_.files().Slices(id);
+  const BlobLayout layout = slices.layout();
+  for (int i = 0; i < layout.num_parts(); ++i) {
+    builder.Add(absl::MakeConstSpan(copy + layout.offset(i), slices[i].bytes));
   }
   const Checksum found = builder.Finish();
   if (found == expected) return absl::OkStatus();

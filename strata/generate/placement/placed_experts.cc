@@ -268,9 +268,7 @@ void PlacedExperts::CountRouting(int block, absl::Span<const ExpertChoice> chose
 absl::Span<std::byte> PlacedExperts::BeginPrompt() {
   in_prompt_ = true;
   if (options_.lend == 0 || slots().num_slots() == 0) return {};
-  if (trace_ != nullptr) trace_->SetLending(true);
   absl::StatusOr<SlotLoan> loan = tier_->LendSlots(options_.lend);
-  if (trace_ != nullptr) trace_->SetLending(false);
   if (!loan.ok()) {
     LOG(WARNING) << "no slots are lent to the prompt: " << loan.status().message();
     return {};
