@@ -107,13 +107,15 @@ std::optional<int64_t> LeftInCgroups(const std::string& root) {
 
 }  // namespace
 
+std::optional<int64_t> LockLimit(uint64_t rlimit_bytes) {
+  if (rlimit_bytes >= uint64_t{kNoLimit}) return std::nullopt;
+  return static_cast<int64_t>(rlimit_bytes);
+}
+
 PinLimits ReadPinLimits(const std::string& root) {
   PinLimits limits;
   rlimit lock = {};
-  // A limit that no int64 holds is none.
-  if (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur < rlim_t{kNoLimit}) {
-    limits.memlock_bytes = static_cast<int64_t>(lock.rlim_cur);
-  }
+  if (getrlimit(RLIMIT_MEMLOCK, &lock) == 0) limits.memlock_bytes = LockLimit(lock.rlim_cur);
   limits.cgroup_bytes = LeftInCgroups(root);
   limits.available_bytes =
       FindNumber(ReadLines(absl::StrCat(root, "/proc/meminfo")), "MemAvailable:");

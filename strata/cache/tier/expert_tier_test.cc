@@ -382,6 +382,19 @@ TEST(ExpertTierTest, SaysThatPatchBuffersAreTooFewForTheSwapsOfARound) {
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
 }
 
+TEST(ExpertTierTest, SwapsTakeNoMoreOfTheCoresThanTheirShareOfTheTime) {
+  TierMachine::Options options;
+  options.tier.swap_share = 1e-6;  // A pause of minutes for every millisecond.
+  TierMachine machine(options);
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  machine.StepUntil({8, 9}, [&] { return machine.tier->counters().swaps_visible > 0; });
+  const int64_t decided = machine.tier->counters().swaps_decided;
+  for (int i = 0; i < 50; ++i) machine.StepWith({12, 13});
+  ExpectSound(machine);
+  EXPECT_EQ(machine.tier->counters().swaps_decided, decided);
+  EXPECT_GE(machine.tier->counters().rounds_skipped, 50);
+}
+
 TEST(ExpertTierTest, TurnsAdaptationOffWithNoSwaps) {
   TierMachine::Options options;
   options.tier.policy.max_swaps = 0;
