@@ -12,7 +12,10 @@
 namespace strata {
 
 ArenaTenants::ArenaTenants(const Residency& residency, PinnedArena* arena)
-    : residency_(residency), arena_(arena), is_noted_(residency.geometry().size(), false) {
+    : residency_(residency),
+      arena_(arena),
+      num_places_for_swaps_(arena == nullptr ? 0 : arena->num_spare_places()),
+      is_noted_(residency.geometry().size(), false) {
   noted_.reserve(is_noted_.size());
 }
 
@@ -41,9 +44,16 @@ void ArenaTenants::GiveBack(const DeviceEvents& in_use) {
   noted_.resize(num_kept);
 }
 
-bool ArenaTenants::NeedsPlace(int victim, int newcomer) const {
-  return arena_ != nullptr && !residency_.LocateHost(victim).pinned() &&
-         residency_.LocateHost(newcomer).form == HostForm::kArena;
+bool ArenaTenants::HasNoAlias(int expert) const {
+  return arena_ != nullptr && !residency_.LocateHost(expert).pinned();
+}
+
+bool ArenaTenants::LeavesPlace(int newcomer) const {
+  return residency_.LocateHost(newcomer).form == HostForm::kArena;
+}
+
+int ArenaTenants::num_surplus_places() const {
+  return arena_ == nullptr ? 0 : arena_->num_spare_places() - num_places_for_swaps_;
 }
 
 }  // namespace strata

@@ -29,13 +29,19 @@ class ArenaTenants {
   // places are spare after `in_use`.
   void GiveBack(const DeviceEvents& in_use);
 
-  // Whether the victim of a swap must get a place of the arena: it has no pinned alias, and its
-  // newcomer will leave a place.
-  bool NeedsPlace(int victim, int newcomer) const;
+  // Whether the expert would leave its slot for no pinned alias, though there is an arena.
+  bool HasNoAlias(int expert) const;
+  // Whether the newcomer of a swap leaves a place, so that its victim must get one.
+  bool LeavesPlace(int newcomer) const;
+  // Spare places beyond those that were spare at first, which swaps need: experts that came back
+  // from a loan by another way than they left have left them, and victims without an alias get
+  // them.
+  int num_surplus_places() const;
 
  private:
   const Residency& residency_;
   PinnedArena* const arena_;
+  const int num_places_for_swaps_;
   std::vector<int> noted_;
   std::vector<bool> is_noted_;  // By expert.
 };

@@ -50,8 +50,10 @@ void SwapRound::Start(absl::Span<const Swap> swaps, const SwapRates& rates, cons
 
 void SwapRound::FindVictimsWithoutAlias() {
   without_alias_.clear();
+  int num_surplus = parts_.tenants.num_surplus_places();
   for (const Swap& swap : swaps_) {
-    if (swap.victim < 0 || !parts_.tenants.NeedsPlace(swap.victim, swap.newcomer)) continue;
+    if (swap.victim < 0 || !parts_.tenants.HasNoAlias(swap.victim)) continue;
+    if (!parts_.tenants.LeavesPlace(swap.newcomer) && num_surplus-- <= 0) continue;
     without_alias_.push_back(parts_.residency.IdOf(swap.victim));
   }
 }
@@ -66,14 +68,15 @@ absl::Status SwapRound::Advance(const StepGap& gap) {
   return absl::OkStatus();
 }
 
-// Swaps whose victims were to get a place and got none are dropped.
+// Swaps whose victims had to get a place and got none are dropped.
 void SwapRound::TakeAliases(const StepGap& gap) {
   mover_ns_ += parts_.mover.Take().work_ns;  // Inserting tells its outcome by expert.
   size_t next = 0, num_kept = 0;
   for (const Swap& swap : swaps_) {
     const bool was_asked_for = next < without_alias_.size() && swap.victim >= 0 &&
                                parts_.residency.IdOf(swap.victim) == without_alias_[next];
-    if (was_asked_for && !got_alias_[next++]) {
+    const bool got_none = was_asked_for && !got_alias_[next++];
+    if (got_none && parts_.tenants.LeavesPlace(swap.newcomer)) {
       Drop(swap, gap);
     } else {
       swaps_[num_kept++] = swap;

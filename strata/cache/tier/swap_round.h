@@ -9,9 +9,10 @@
 //   (4) the newcomers' own places in the arena are spare after the steps launched before (3), as
 //       are those of victims that got one and then stayed: see ArenaTenants.
 //
-// A victim takes a spare place exactly where its newcomer will leave one, so the arena never runs
-// out of them; without one the swap is dropped. Copies that fail leave entries at the aliases and
-// the slots empty.
+// A victim takes a spare place where its newcomer will leave one, so the arena never runs out of
+// them; without one the swap is dropped. Where the newcomer has none to leave, after a loan, the
+// victim takes one only if there are more than swaps need. Copies that fail leave entries at the
+// aliases and the slots empty.
 //
 // Used by the decode thread alone, between steps; nothing is allocated after warm-up. Collaborators
 // outlive it.

@@ -113,6 +113,33 @@ TEST_F(SwapRoundTest, DropsASwapWhoseVictimGetsNoPlace) {
   EXPECT_EQ(pieces_->residency->places()[1], SwapPolicy::Place::kSlot);
 }
 
+TEST_F(SwapRoundTest, AVictimGetsASurplusPlaceThoughItsNewcomerLeavesNone) {
+  Make({.arena = true});
+  // As after a loan: expert 3 has no place, which is spare.
+  pieces_->arena->Release(pieces_->geometry.IdOf(3), {});
+  Start(1, {pieces_->Swap(3, 1), pieces_->Swap(11, 8)});
+  EXPECT_THAT(pieces_->mover.aliases(),
+              ElementsAre(pieces_->geometry.IdOf(1), pieces_->geometry.IdOf(8)));
+  pieces_->mover.EndAliases({false, true});
+  pieces_->journal.Take();
+  ASSERT_TRUE(Advance(2).ok());
+  EXPECT_THAT(pieces_->journal.Take(),
+              ElementsAre("2: 1 left 2 for a swap", "2: 8 left 1 for a swap"))
+      << "a surplus place that is not to be had drops nothing";
+  pieces_->mover.End();
+}
+
+TEST_F(SwapRoundTest, AVictimGetsNoPlaceThatSwapsNeedWhenItsNewcomerLeavesNone) {
+  Make({.arena = true});
+  pieces_->arena->Release(pieces_->geometry.IdOf(3), {});
+  ASSERT_TRUE(pieces_->arena->Insert(pieces_->geometry.IdOf(0)).ok());
+  Start(1, {pieces_->Swap(3, 1)});
+  EXPECT_FALSE(pieces_->mover.busy());
+  ASSERT_TRUE(Advance(1).ok());
+  EXPECT_FALSE(pieces_->InSlot(1));
+  pieces_->mover.End();
+}
+
 TEST_F(SwapRoundTest, ARoundThatIsDroppedGivesThePlacesOfItsVictimsBack) {
   Make({.arena = true});
   const int num_spare = pieces_->arena->num_spare_places();
