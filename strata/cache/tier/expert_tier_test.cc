@@ -10,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
-#include "strata/cache/stage/stage_pool.h"
 #include "strata/cache/tier/testing/late_work.h"
 #include "strata/cache/tier/testing/tier_machine.h"
 #include "strata/cache/tier/tier_observer.h"
@@ -366,20 +365,6 @@ TEST(ExpertTierTest, MeasuresWhatSwapsSaveOverTheHorizonTheyWereDecidedFor) {
   // Ten uses of each over the horizon of ten rounds, one copy.
   const double bytes = machine.geometry.BlobBytes(0) + machine.geometry.BlobBytes(16);
   EXPECT_DOUBLE_EQ(counters.realized_saving_ns, 9 * bytes);
-}
-
-TEST(ExpertTierTest, SaysThatPatchBuffersAreTooFewForTheSwapsOfARound) {
-  TierMachine machine({});
-  const auto few =
-      std::move(StagePool::Create({.stage_bytes = 32, .num_stages = 4}, machine.memory)).value();
-  ExpertTier::Options options = {
-      .policy = {.max_swaps = 3}, .table_stream = &machine.stream, .table_patches = few.get()};
-  const absl::Status refused =
-      ExpertTier::Create(
-          options, machine.geometry, machine.plan,
-          {.device = machine.device, .source = *machine.source, .stages = machine.stages.get()})
-          .status();
-  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
 }
 
 TEST(ExpertTierTest, SwapsTakeNoMoreOfTheCoresThanTheirShareOfTheTime) {

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
+#include "strata/cache/stage/stage_pool.h"
 #include "strata/cache/tier/expert_tier.h"
 #include "strata/cache/tier/testing/tier_machine.h"
 #include "strata/core/error.h"
@@ -96,6 +98,20 @@ TEST(TierStreamRefusalTest, AStreamThatIsRefusedIsTheStatusOfTheTier) {
     EXPECT_FALSE(made.ok()) << n;
     machine.device.ClearError();
   }
+}
+
+TEST(TierOptionsRefusalTest, PatchBuffersMayBeTooFewForTheSwapsOfARound) {
+  TierMachine machine({});
+  const auto few =
+      std::move(StagePool::Create({.stage_bytes = 32, .num_stages = 4}, machine.memory)).value();
+  ExpertTier::Options options = {
+      .policy = {.max_swaps = 3}, .table_stream = &machine.stream, .table_patches = few.get()};
+  const absl::Status refused =
+      ExpertTier::Create(
+          options, machine.geometry, machine.plan,
+          {.device = machine.device, .source = *machine.source, .stages = machine.stages.get()})
+          .status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
 }
 
 }  // namespace
