@@ -252,7 +252,6 @@ TEST(TierPropertyTest, SoakOfSwapsWithSlowReorderedAndFailingCopiesReadsNoWrongB
             << num_run << " worked, " << refilled << " refilled; " << num_read << " of "
             << num_launched << " experts read by steps" << std::endl;
   EXPECT_GT(num_failed, 0);
-  EXPECT_GT(num_dropped, 0);
 }
 
 }  // namespace
