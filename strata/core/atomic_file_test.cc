@@ -1,12 +1,16 @@
 #include "strata/core/atomic_file.h"
 
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,6 +18,20 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "strata/core/error.h"
+
+namespace {
+
+bool next_close_fails = false;
+
+}  // namespace
+
+// In the place of the system's: network file systems tell of lost bytes when a file is closed.
+extern "C" int close(int fd) {
+  const int result = static_cast<int>(syscall(SYS_close, fd));
+  if (!std::exchange(next_close_fails, false)) return result;
+  errno = EIO;
+  return -1;
+}
 
 namespace strata {
 namespace {
@@ -92,6 +110,59 @@ TEST_F(AtomicFileTest, WritesToTheTargetOfALink) {
   ASSERT_TRUE(file->Commit().ok());
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
   EXPECT_EQ(Content(path_), "new");
+}
+
+TEST_F(AtomicFileTest, WritesWhatALinkNamesThoughItIsNotThereYet) {
+  fs::create_symlink("out.bin", folder_ / "link");
+  fs::create_symlink(folder_ / "link", folder_ / "link_to_link");
+  absl::StatusOr<AtomicFile> file = AtomicFile::Create(folder_ / "link_to_link");
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE(file->Append(Bytes("new")).ok());
+  ASSERT_TRUE(file->Commit().ok());
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link_to_link"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(Content(path_), "new");
+}
+
+TEST_F(AtomicFileTest, RefusesALinkThatLeadsToItself) {
+  fs::create_symlink("link", folder_ / "link");
+  const absl::Status status = AtomicFile::Create(folder_ / "link").status();
+  EXPECT_EQ(ErrorKind(status), "io") << status;
+}
+
+TEST_F(AtomicFileTest, TwoWritersOfOnePathDoNotTouchEachOthersBytes) {
+  absl::StatusOr<AtomicFile> one = AtomicFile::Create(path_);
+  ASSERT_TRUE(one->Append(Bytes("on")).ok());
+  absl::StatusOr<AtomicFile> other = AtomicFile::Create(path_);
+  ASSERT_TRUE(other.ok()) << other.status();
+  ASSERT_TRUE(other->Append(Bytes("other")).ok());
+  ASSERT_TRUE(one->Append(Bytes("e")).ok());
+  ASSERT_TRUE(one->Commit().ok());
+  EXPECT_EQ(Content(path_), "one");
+  ASSERT_TRUE(other->Commit().ok());
+  EXPECT_EQ(Content(path_), "other");
+  EXPECT_EQ(NumFiles(), 1);
+}
+
+TEST_F(AtomicFileTest, ANewFileObeysTheUmaskAndAnOldOneKeepsItsRightsWhateverItSays) {
+  const mode_t before = umask(027);
+  Write("new");
+  EXPECT_EQ(fs::status(path_).permissions(), fs::perms(0640));
+  fs::permissions(path_, fs::perms(0664));
+  Write("newer");
+  EXPECT_EQ(fs::status(path_).permissions(), fs::perms(0664));
+  umask(before);
+}
+
+TEST_F(AtomicFileTest, LeavesNothingWhenTheLastCloseFails) {
+  {
+    absl::StatusOr<AtomicFile> file = AtomicFile::Create(path_);
+    ASSERT_TRUE(file->Append(Bytes("new")).ok());
+    next_close_fails = true;
+    const absl::Status status = file->Commit();
+    EXPECT_EQ(ErrorKind(status), "io") << status;
+  }
+  EXPECT_EQ(NumFiles(), 0);
 }
 
 TEST_F(AtomicFileTest, WritesToADeviceInPlace) {

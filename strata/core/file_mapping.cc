@@ -21,6 +21,13 @@
 #include "strata/core/file_descriptor.h"
 
 namespace strata {
+namespace {
+
+bool IsSameTime(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<FileMapping>> FileMapping::Open(const std::string& path) {
   // Without O_NONBLOCK a FIFO that nobody writes would be waited for; regular files ignore it.
@@ -40,12 +47,12 @@ absl::StatusOr<std::unique_ptr<FileMapping>> FileMapping::Open(const std::string
     }
     bytes = absl::MakeConstSpan(static_cast<const std::byte*>(data), size);
   }
-  return std::unique_ptr<FileMapping>(new FileMapping(path, std::move(fd), info.st_mtim, bytes));
+  return std::unique_ptr<FileMapping>(new FileMapping(path, std::move(fd), info, bytes));
 }
 
-FileMapping::FileMapping(const std::string& path, FileDescriptor fd, const timespec& modified,
+FileMapping::FileMapping(const std::string& path, FileDescriptor fd, const struct stat& opened,
                          absl::Span<const std::byte> bytes)
-    : path_(path), fd_(std::move(fd)), modified_(modified), bytes_(bytes) {
+    : path_(path), fd_(std::move(fd)), opened_(opened), bytes_(bytes) {
   if (!bytes.empty()) {
     region_ = std::make_unique<const BackedRegion>(bytes.data(), bytes.size(), fd_.get());
   }
@@ -83,10 +90,23 @@ absl::Status FileMapping::CheckUnchanged() const {
                       absl::StrCat("the file was ", size(), " bytes long when it was opened, now ",
                                    info.st_size));
   }
-  if (info.st_mtim.tv_sec != modified_.tv_sec || info.st_mtim.tv_nsec != modified_.tv_nsec) {
+  if (!IsSameTime(info.st_mtim, opened_.st_mtim)) {
     return InputError("changed", path_, "the file was written to since it was opened");
   }
+  if (!IsSameTime(info.st_ctim, opened_.st_ctim) && !HasOtherNameOrRights(info)) {
+    return InputError("changed", path_,
+                      "the file was changed since it was opened, though its time of modification "
+                      "says that it was not");
+  }
   return absl::OkStatus();
+}
+
+bool FileMapping::HasOtherNameOrRights(const struct stat& now) const {
+  struct stat named;
+  const bool has_its_name =
+      stat(path_.c_str(), &named) == 0 && named.st_dev == now.st_dev && named.st_ino == now.st_ino;
+  return !has_its_name || now.st_nlink != opened_.st_nlink || now.st_mode != opened_.st_mode ||
+         now.st_uid != opened_.st_uid || now.st_gid != opened_.st_gid;
 }
 
 }  // namespace strata

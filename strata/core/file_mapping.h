@@ -5,11 +5,16 @@
 // SIGBUS (strata/core/bus_error_handler.h), and from then on CheckUnchanged is an error: whoever
 // has used bytes asks before trusting the result.
 //
+// What CheckUnchanged goes by is what the kernel says of the open file, so it does not see a write
+// that the kernel has not put down yet: of a process that writes through a mapping of its own (a
+// converter at work) until those pages are written back, one within the clock tick (some
+// milliseconds) of the opening, and any on a network file system that another machine writes to.
+//
 // Thread-safe. Sizes are in bytes.
 #ifndef STRATA_CORE_FILE_MAPPING_H_
 #define STRATA_CORE_FILE_MAPPING_H_
 
-#include <time.h>
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -44,18 +49,22 @@ class FileMapping {
   // same. Only whole pages inside the part are dropped.
   void DropPages(int64_t offset, int64_t num_bytes) const;
 
-  // Kind "changed" when a page was missing under a reader, or when the open file's size or
-  // modification time is no longer what it was.
+  // Kind "changed" when a page was missing under a reader, or when the open file's size, time of
+  // modification or time of change is no longer what it was. The last cannot be set back by those
+  // who set the other; it also moves when a file is renamed, linked, deleted or given other rights,
+  // which changes no byte and is no error where it can be seen.
   absl::Status CheckUnchanged() const;
 
  private:
-  // Takes over `fd`, whose modification time is given, and the mapping of all of that file.
-  FileMapping(const std::string& path, FileDescriptor fd, const timespec& modified,
+  // Takes over `fd`, of which `opened` was said, and the mapping of all of that file.
+  FileMapping(const std::string& path, FileDescriptor fd, const struct stat& opened,
               absl::Span<const std::byte> bytes);
+  // Whether the file's name, links, owner or rights have changed since.
+  bool HasOtherNameOrRights(const struct stat& now) const;
 
   const std::string path_;
   const FileDescriptor fd_;
-  const timespec modified_;
+  const struct stat opened_;
   const absl::Span<const std::byte> bytes_;
   std::unique_ptr<const BackedRegion> region_;  // Null for an empty file.
 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
@@ -146,6 +147,28 @@ TEST_F(FileMappingTest, AFileWrittenInPlaceIsReportedAsChanged) {
   const auto mapping = Open(path);
   std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << "SOME";
   EXPECT_EQ(ErrorKind(mapping->CheckUnchanged()), "changed");
+}
+
+TEST_F(FileMappingTest, AWriteWhoseTimeWasSetBackIsReportedAsChanged) {
+  const std::string path = Write("a", "some bytes");
+  const auto mapping = Open(path);
+  const auto written = fs::last_write_time(path);
+  // Past the clock tick of the opening.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::fstream(path, std::ios::in | std::ios::out) << "SOME";
+  fs::last_write_time(path, written);
+  ASSERT_EQ(fs::last_write_time(path), written);
+  EXPECT_EQ(ErrorKind(mapping->CheckUnchanged()), "changed");
+}
+
+TEST_F(FileMappingTest, ARenamedFileAndOneOfOtherRightsAreUnchanged) {
+  const std::string renamed = Write("a", "some bytes"), locked = Write("b", "some bytes");
+  const auto mapping_of_renamed = Open(renamed), mapping_of_locked = Open(locked);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  fs::rename(renamed, folder_ / "c");
+  fs::permissions(locked, fs::perms(0400));
+  EXPECT_TRUE(mapping_of_renamed->CheckUnchanged().ok());
+  EXPECT_TRUE(mapping_of_locked->CheckUnchanged().ok());
 }
 
 TEST_F(FileMappingTest, AReplacedFileKeepsItsOldBytes) {

@@ -20,6 +20,7 @@
 #include "strata/core/host_pins.h"
 #include "strata/core/host_stream.h"
 #include "strata/core/mutex.h"
+#include "strata/core/refusal.h"
 #include "strata/core/status_copy.h"
 #include "strata/core/status_macros.h"
 
@@ -162,6 +163,16 @@ absl::StatusOr<HostRegistration> HostDevice::RegisterAs(absl::Span<const std::by
 
 absl::StatusOr<DeviceStream> HostDevice::CreateStream() {
   RETURN_IF_ERROR(Enter(Call::kCreateStream, 0));
+  HostStream* stream = nullptr;
+  const absl::Status made = CatchRefusal([&] {
+    stream = AddStream();
+    return absl::OkStatus();
+  });
+  if (!made.ok()) return Refuse("create stream", 0, made);
+  return DeviceStream(DeviceLoan(*this, DeviceLoan::Kind::kStream, stream));
+}
+
+HostStream* HostDevice::AddStream() {
   MutexLock lock(&mutex_);
   streams_.push_back(std::make_unique<HostStream>(HostStream::Options{
       .hold_copies = options_.copies == kHeld,
@@ -173,7 +184,7 @@ absl::StatusOr<DeviceStream> HostDevice::CreateStream() {
         if (!faults_.Strikes(Call::kRunCopy)) return absl::OkStatus();
         return Refuse(HostDeviceFaults::NameOf(Call::kRunCopy), bytes, FaultOf(Call::kRunCopy));
       }}));
-  return DeviceStream(DeviceLoan(*this, DeviceLoan::Kind::kStream, streams_.back().get()));
+  return streams_.back().get();
 }
 
 absl::Status HostDevice::CopyToDevice(std::byte* destination, absl::Span<const std::byte> source,

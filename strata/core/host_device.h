@@ -55,7 +55,8 @@ class HostDevice : public Device {
   void RunHeldCopies(const DeviceStream& stream);
 
   // Queues a function in the place of a kernel: the stream's thread calls it in its turn, at its
-  // own time, even after a copy of the stream has failed.
+  // own time. As on a card, nothing runs that comes after a failed copy, until the stream is
+  // drained: who counts on what a kernel does counts those that ran.
   void Launch(const DeviceStream& stream, std::function<void()> kernel);
 
   HostDeviceFaults& faults() { return faults_; }
@@ -91,6 +92,8 @@ class HostDevice : public Device {
   absl::StatusOr<void*> CreateEventHandle() override;
   absl::Status RecordEvent(const DeviceEvent& event, const DeviceStream& stream) override;
 
+  // Throws where the system starts no more threads.
+  HostStream* AddStream() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<HostRegistration> RegisterAs(absl::Span<const std::byte> memory,
                                               HostPins::Access access);
   // The error that waits to be cleared, else whether the fault plan strikes this call.

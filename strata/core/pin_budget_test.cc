@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -123,6 +124,19 @@ TEST_F(PinLimitsTest, ReadsALockLimitOfZero) {
   EXPECT_EQ(ReadPinLimits().memlock_bytes, 0);
   EXPECT_EQ(ChooseDefaultPinBudget(ReadPinLimits(), /*pins_count_as_locked=*/true).bytes, 0);
   ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &before), 0);
+}
+
+TEST(LockLimitTest, ALimitThatNoInt64HoldsIsNone) {
+  EXPECT_EQ(LockLimit(8192), 8192);
+  EXPECT_EQ(LockLimit(0), 0);
+  for (const uint64_t bytes : {uint64_t{1} << 63, (uint64_t{1} << 63) + 4096, ~uint64_t{0}}) {
+    EXPECT_EQ(LockLimit(bytes), std::nullopt) << bytes;
+  }
+}
+
+TEST_F(PinLimitsTest, AvailableMemoryThatNoInt64HoldsDoesNotTurnNegative) {
+  Write("/proc/meminfo", "MemAvailable:   9223372036854775807 kB\n");
+  EXPECT_GT(ReadPinLimits(root_).available_bytes, int64_t{1} << 60);
 }
 
 TEST(DefaultPinBudgetTest, IsTheTightestLimitAndNamesIt) {

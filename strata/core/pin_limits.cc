@@ -51,7 +51,8 @@ std::optional<int64_t> FindNumber(const std::vector<std::string>& lines, absl::s
         absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
     int64_t number = 0;
     if (words.size() >= 2 && words[0] == key && absl::SimpleAtoi(words[1], &number)) {
-      return words.size() > 2 && words[2] == "kB" ? number * 1024 : number;
+      if (words.size() == 2 || words[2] != "kB") return number;
+      return number < kNoLimit / 1024 ? number * 1024 : kNoLimit;
     }
   }
   return std::nullopt;
@@ -106,12 +107,15 @@ std::optional<int64_t> LeftInCgroups(const std::string& root) {
 
 }  // namespace
 
+std::optional<int64_t> LockLimit(uint64_t rlimit_bytes) {
+  if (rlimit_bytes >= uint64_t{kNoLimit}) return std::nullopt;
+  return static_cast<int64_t>(rlimit_bytes);
+}
+
 PinLimits ReadPinLimits(const std::string& root) {
   PinLimits limits;
   rlimit lock = {};
-  if (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur != RLIM_INFINITY) {
-    limits.memlock_bytes = static_cast<int64_t>(lock.rlim_cur);
-  }
+  if (getrlimit(RLIMIT_MEMLOCK, &lock) == 0) limits.memlock_bytes = LockLimit(lock.rlim_cur);
   limits.cgroup_bytes = LeftInCgroups(root);
   limits.available_bytes =
       FindNumber(ReadLines(absl::StrCat(root, "/proc/meminfo")), "MemAvailable:");

@@ -21,6 +21,9 @@ struct PinLimits {
   std::optional<int64_t> available_bytes = {};  // MemAvailable: page cache counts as available.
 };
 
+// Of RLIMIT_MEMLOCK as the system gives it: empty for no limit, and for one that no int64 holds.
+std::optional<int64_t> LockLimit(uint64_t rlimit_bytes);
+
 // `root` stands for "/" in every path.
 PinLimits ReadPinLimits(const std::string& root = "");
 

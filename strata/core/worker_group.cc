@@ -1,8 +1,7 @@
 #include "strata/core/worker_group.h"
 
-#include <chrono>
-#include <cstdint>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -16,6 +15,11 @@ WorkerGroup::WorkerGroup(std::function<void(int worker)> work) : work_(std::move
 WorkerGroup::WorkerGroup(int num_workers, std::function<void(int worker)> work)
     : WorkerGroup(std::move(work)) {
   CHECK_GT(num_workers, 0);
+  {
+    MutexLock lock(&mutex_);
+    is_due_.resize(num_workers, false);
+  }
+  for (int i = 0; i < num_workers; ++i) wakes_.push_back(std::make_unique<CondVar>());
   for (int i = 0; i < num_workers; ++i) threads_.emplace_back([this, i] { RunRounds(i); });
 }
 
@@ -23,17 +27,21 @@ WorkerGroup::~WorkerGroup() {
   {
     MutexLock lock(&mutex_);
     closed_ = true;
-    changed_.NotifyAll();
+    for (const std::unique_ptr<CondVar>& wake : wakes_) wake->NotifyOne();
   }
   for (std::thread& thread : threads_) thread.join();
 }
 
-void WorkerGroup::Start() {
+void WorkerGroup::Start(int num_workers) {
+  CHECK_GT(num_workers, 0);
+  CHECK_LE(num_workers, this->num_workers());
   MutexLock lock(&mutex_);
   CHECK_EQ(num_running_, 0) << "a round is still running";
-  num_running_ = num_workers();
-  ++round_;
-  changed_.NotifyAll();
+  num_running_ = num_workers;
+  for (int i = 0; i < num_workers; ++i) {
+    is_due_[i] = true;
+    wakes_[i]->NotifyOne();
+  }
 }
 
 bool WorkerGroup::running() const {
@@ -43,30 +51,20 @@ bool WorkerGroup::running() const {
 
 void WorkerGroup::Wait() {
   MutexLock lock(&mutex_);
-  while (num_running_ > 0) changed_.Wait(&mutex_);
-}
-
-bool WorkerGroup::WaitFor(std::chrono::nanoseconds timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  MutexLock lock(&mutex_);
-  while (num_running_ > 0) {
-    if (!changed_.WaitUntil(&mutex_, deadline)) break;
-  }
-  return num_running_ == 0;
+  while (num_running_ > 0) round_ended_.Wait(&mutex_);
 }
 
 void WorkerGroup::RunRounds(int worker) {
-  int64_t rounds_done = 0;
   while (true) {
     {
       MutexLock lock(&mutex_);
-      while (round_ == rounds_done && !closed_) changed_.Wait(&mutex_);
-      if (round_ == rounds_done) return;
-      ++rounds_done;
+      while (!is_due_[worker] && !closed_) wakes_[worker]->Wait(&mutex_);
+      if (!is_due_[worker]) return;
+      is_due_[worker] = false;
     }
     work_(worker);
     MutexLock lock(&mutex_);
-    if (--num_running_ == 0) changed_.NotifyAll();
+    if (--num_running_ == 0) round_ended_.NotifyAll();
   }
 }
 

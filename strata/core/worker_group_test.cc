@@ -1,7 +1,6 @@
 #include "strata/core/worker_group.h"
 
 #include <atomic>
-#include <chrono>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -19,6 +18,16 @@ TEST(WorkerGroupTest, CallsEveryWorkerOnceARound) {
   EXPECT_EQ(calls, std::vector<int>({100, 100, 100}));
 }
 
+TEST(WorkerGroupTest, ARoundMayBeOfTheFirstFewAlone) {
+  std::vector<int> calls(3);
+  WorkerGroup workers(3, [&](int worker) { ++calls[worker]; });
+  for (const int num_workers : {1, 2, 3, 1}) {
+    workers.Start(num_workers);
+    workers.Wait();
+  }
+  EXPECT_EQ(calls, std::vector<int>({4, 2, 1}));
+}
+
 TEST(WorkerGroupTest, SaysWhileARoundIsRunning) {
   std::atomic<bool> may_end = false;
   WorkerGroup workers(2, [&](int) {
@@ -27,9 +36,8 @@ TEST(WorkerGroupTest, SaysWhileARoundIsRunning) {
   EXPECT_FALSE(workers.running());
   workers.Start();
   EXPECT_TRUE(workers.running());
-  EXPECT_FALSE(workers.WaitFor(std::chrono::milliseconds(1)));
   may_end = true;
-  EXPECT_TRUE(workers.WaitFor(std::chrono::hours(1)));
+  workers.Wait();
   EXPECT_FALSE(workers.running());
 }
 

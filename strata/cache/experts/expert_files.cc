@@ -46,7 +46,7 @@ void ExpertFiles::Add(ExpertId id, const ExpertSlices& slices) {
   }
   CHECK(slices_.emplace(id, slices).second) << Describe(id) << " was added twice";
   ids_.push_back(id);
-  max_blob_bytes_ = std::max(max_blob_bytes_, BlobBytes(slices));
+  max_blob_bytes_ = std::max(max_blob_bytes_, slices.layout().bytes());
 }
 
 const ExpertSlices& ExpertFiles::Slices(ExpertId id) const {
@@ -81,17 +81,6 @@ std::string ExpertFiles::DescribeSlices(ExpertId id) const {
 std::string ExpertFiles::Describe(const ExpertSlice& slice) const {
   return absl::StrCat(NameOf(slice.role), " in shard ", slice.shard, " (", ShardOf(slice).path(),
                       ")");
-}
-
-int64_t ExpertFiles::BlobBytes(const ExpertSlices& slices) {
-  int64_t end = 0;
-  for (const ExpertSlice& slice : slices) end = NextPart(end) + slice.bytes;
-  return NextPart(end);
-}
-
-int64_t ExpertFiles::NextPart(int64_t end_of_part) {
-  constexpr int64_t kUnit = ExpertLayout::kBlobAlignment;
-  return (end_of_part + kUnit - 1) / kUnit * kUnit;
 }
 
 }  // namespace strata

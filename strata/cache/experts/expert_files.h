@@ -1,7 +1,6 @@
 // Where the bytes of every expert lie: mapped files, and for each expert its slices in them.
 //
-// A blob is the slices of one expert in memory, in order, each beginning at a multiple of
-// ExpertLayout::kBlobAlignment; the bytes between them mean nothing.
+// In memory the slices of one expert are its blob: see BlobLayout.
 //
 // Immutable; the mappings outlive it. Sizes and offsets are in bytes.
 #ifndef STRATA_CACHE_EXPERTS_EXPERT_FILES_H_
@@ -17,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "strata/core/file_mapping.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
 
@@ -38,7 +38,8 @@ class ExpertFiles {
   // In the order of layers and indices, or as given.
   absl::Span<const ExpertId> ids() const { return ids_; }
   const ExpertSlices& Slices(ExpertId id) const;
-  int64_t BlobBytes(ExpertId id) const { return BlobBytes(Slices(id)); }
+  BlobLayout LayoutOf(ExpertId id) const { return Slices(id).layout(); }
+  int64_t BlobBytes(ExpertId id) const { return LayoutOf(id).bytes(); }
   int64_t max_blob_bytes() const { return max_blob_bytes_; }
 
   absl::Span<const FileMapping* const> shards() const { return shards_; }
@@ -53,10 +54,6 @@ class ExpertFiles {
   static std::string Describe(ExpertId id);
   std::string Describe(ExpertId id, const ExpertSlice& slice) const;
   std::string DescribeSlices(ExpertId id) const;
-
-  // Bytes of a blob with these slices, and where its parts begin: the end of one part, rounded up.
-  static int64_t BlobBytes(const ExpertSlices& slices);
-  static int64_t NextPart(int64_t end_of_part);
 
  private:
   void Add(ExpertId id, const ExpertSlices& slices);

@@ -34,19 +34,6 @@ TEST(ExpertFilesTest, HasEveryExpertOfAModelAndItsBytes) {
   EXPECT_TRUE(experts.CheckUnchanged().ok());
 }
 
-TEST(ExpertFilesTest, PartsOfABlobBeginAtMultiplesOf256) {
-  EXPECT_EQ(ExpertFiles::NextPart(0), 0);
-  EXPECT_EQ(ExpertFiles::NextPart(1), 256);
-  EXPECT_EQ(ExpertFiles::NextPart(256), 256);
-  ExpertSlices slices;
-  for (const int64_t bytes : {300, 256, 1}) {
-    ExpertSlice slice;
-    slice.bytes = bytes;
-    slices.push_back(slice);
-  }
-  EXPECT_EQ(ExpertFiles::BlobBytes(slices), 512 + 256 + 256);
-}
-
 TEST(ExpertFilesTest, NamesAnExpertAndTheShardOfASlice) {
   const TestExperts experts;
   const ExpertId id = {.layer = 1, .index = 3};

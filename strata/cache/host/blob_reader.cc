@@ -18,6 +18,7 @@
 #include "strata/cache/experts/expert_files.h"
 #include "strata/core/error.h"
 #include "strata/core/file_mapping.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/status_macros.h"
 
@@ -58,11 +59,10 @@ BlobReader::BlobReader(const ExpertFiles& files, Path path) : files_(files), pat
 
 absl::Status BlobReader::Read(ExpertId id, absl::Span<std::byte> blob) {
   const ExpertSlices& slices = files_.Slices(id);
-  CHECK_GE(static_cast<int64_t>(blob.size()), ExpertFiles::BlobBytes(slices));
-  int64_t start = 0;
-  for (const ExpertSlice& slice : slices) {
-    RETURN_IF_ERROR(ReadSlice(id, slice, blob.subspan(start, slice.bytes)));
-    start = ExpertFiles::NextPart(start + slice.bytes);
+  const BlobLayout layout = slices.layout();
+  CHECK_GE(static_cast<int64_t>(blob.size()), layout.bytes());
+  for (int i = 0; i < layout.num_parts(); ++i) {
+    RETURN_IF_ERROR(ReadSlice(id, slices[i], blob.subspan(layout.offset(i), slices[i].bytes)));
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "strata/cache/host/pinned_arena.h"
 #include "strata/cache/host/registered_experts.h"
 #include "strata/cache/stage/stage_pool.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/status_macros.h"
 
@@ -62,14 +63,16 @@ HostBlob ExpertSource::BlobAt(const std::byte* start, HostForm form, ExpertId id
   HostBlob blob;
   blob.form = form;
   blob.in_one_piece = start != nullptr;
-  int64_t offset = 0;
-  for (const ExpertSlice& slice : files().Slices(id)) {
-    blob.part_array[blob.num_parts++] = {
+  const ExpertSlices& slices = files().Slices(id);
+  const BlobLayout layout = slices.layout();
+  for (; blob.num_parts < layout.num_parts(); ++blob.num_parts) {
+    const ExpertSlice& slice = slices[blob.num_parts];
+    const int64_t offset = layout.offset(blob.num_parts);
+    blob.part_array[blob.num_parts] = {
         .role = slice.role,
         .bytes = start == nullptr ? files().Mapped(slice)
                                   : absl::MakeConstSpan(start + offset, slice.bytes),
         .offset_in_blob = offset};
-    offset = ExpertFiles::NextPart(offset + slice.bytes);
   }
   return blob;
 }

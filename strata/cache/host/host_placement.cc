@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,6 +30,7 @@
 #include "strata/core/pin_budget.h"
 #include "strata/core/pin_limits.h"
 #include "strata/core/status_macros.h"
+#include "strata/core/stopwatch.h"
 
 namespace strata {
 namespace {
@@ -67,11 +67,10 @@ absl::StatusOr<std::unique_ptr<HostPlacement>> HostPlacement::Create(
     absl::Span<const ExpertId> hottest_first, absl::Span<const ExpertId> resident) {
   std::unique_ptr<HostPlacement> placement =
       absl::WrapUnique(new HostPlacement(options, files, device));
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch stopwatch;
   RETURN_IF_ERROR(placement->PlaceStages());
   RETURN_IF_ERROR(placement->PlaceExperts(hottest_first, resident));
-  placement->pin_ms_ =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  placement->pin_ms_ = stopwatch.ms();
   return placement;
 }
 
@@ -123,7 +122,7 @@ absl::Status HostPlacement::PlaceExperts(absl::Span<const ExpertId> hottest_firs
 
 absl::Status HostPlacement::FillArena(absl::Span<const ExpertId> hottest_first) {
   const ExpertSource in_place(reader_, registered_.get(), nullptr);
-  int64_t bytes = files_.max_blob_bytes() * options_.num_spare_places;
+  int64_t bytes = PinnedArena::SpareBytes(files_, options_.num_spare_places);
   std::vector<ExpertId> wanted;
   for (const ExpertId id : hottest_first) {
     if (in_place.Locate(id).pinned()) continue;

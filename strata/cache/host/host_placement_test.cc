@@ -78,7 +78,7 @@ TEST_F(HostPlacementTest, AFileThatCannotBePinnedGoesIntoAnArenaWithoutWhatSlots
   GpuLikeDevice gpu({.read_only_refusal = absl::UnimplementedError("not this filesystem")});
   const auto placement = Place({.num_spare_places = 3}, gpu, /*num_resident=*/6);
   EXPECT_THAT(Forms(*placement), ElementsAre(0, 10, 0, 6));
-  EXPECT_EQ(placement->arena()->num_spare_places(), 3);
+  EXPECT_EQ(placement->arena()->num_spare_places(), 3 + 1) << "one of the smaller size as well";
   EXPECT_EQ(placement->source().Locate(experts_.ids()[6]).form, HostForm::kArena);
 }
 
@@ -92,7 +92,7 @@ TEST_F(HostPlacementTest, ASmallBudgetPinsWhatNoSlotHolds) {
 }
 
 TEST_F(HostPlacementTest, ArenaKeepsWithinItsBytesAndHoldsTheHottest) {
-  const int64_t bytes = 3 * experts_.files().max_blob_bytes() + BlobBytes(0) + BlobBytes(1);
+  const int64_t bytes = PinnedArena::SpareBytes(experts_.files(), 3) + BlobBytes(0) + BlobBytes(1);
   const auto placement =
       Place({.choice = Choice::kArena, .max_arena_bytes = bytes, .num_spare_places = 3}, cpu_);
   EXPECT_THAT(Forms(*placement), ElementsAre(0, 2, 0, 14));

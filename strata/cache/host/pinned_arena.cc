@@ -1,10 +1,12 @@
 #include "strata/cache/host/pinned_arena.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -15,14 +17,35 @@
 #include "glog/logging.h"
 #include "strata/cache/experts/expert_files.h"
 #include "strata/cache/host/blob_reader.h"
-#include "strata/core/device_event.h"
+#include "strata/core/device_events.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/mutex.h"
+#include "strata/core/refusal.h"
+#include "strata/core/shared_work.h"
 #include "strata/core/status_macros.h"
-#include "strata/core/worker_group.h"
 
 namespace strata {
+namespace {
+
+// Sizes of the places that are spare at first.
+std::vector<int64_t> SparePlaces(const ExpertFiles& files, int num_largest) {
+  std::vector<int64_t> places(num_largest, files.max_blob_bytes());
+  if (num_largest == 0) return places;
+  std::set<int64_t> sizes;
+  for (const ExpertId id : files.ids()) sizes.insert(files.BlobBytes(id));
+  sizes.erase(files.max_blob_bytes());
+  places.insert(places.end(), sizes.begin(), sizes.end());
+  return places;
+}
+
+}  // namespace
+
+int64_t PinnedArena::SpareBytes(const ExpertFiles& files, int num_spare_places) {
+  const std::vector<int64_t> places = SparePlaces(files, num_spare_places);
+  return std::accumulate(places.begin(), places.end(), int64_t{0});
+}
 
 absl::StatusOr<std::unique_ptr<PinnedArena>> PinnedArena::Create(
     const Options& options, absl::Span<const ExpertId> hottest_first, BlobReader& reader,
@@ -30,8 +53,9 @@ absl::StatusOr<std::unique_ptr<PinnedArena>> PinnedArena::Create(
   const ExpertFiles& files = reader.files();
   // Places begin at multiples of a unit, which is no larger than the smallest waste worth a
   // thought.
-  constexpr int64_t kUnit = ExpertLayout::kBlobAlignment;
-  const int64_t spare_bytes = files.max_blob_bytes() * options.num_spare_places;
+  constexpr int64_t kUnit = BlobLayout::kAlignment;
+  const std::vector<int64_t> spare_places = SparePlaces(files, options.num_spare_places);
+  const int64_t spare_bytes = SpareBytes(files, options.num_spare_places);
   int64_t wanted_bytes = spare_bytes;
   for (const ExpertId id : hottest_first) wanted_bytes += files.BlobBytes(id);
   if (hottest_first.empty()) return absl::InvalidArgumentError("an arena of no experts");
@@ -45,14 +69,14 @@ absl::StatusOr<std::unique_ptr<PinnedArena>> PinnedArena::Create(
   std::unique_ptr<PinnedArena> arena(new PinnedArena(reader, memory.device(), std::move(buffer)));
   int64_t end = 0;
   const auto add_place = [&](int64_t bytes) {
-    arena->places_.push_back({.offset = end, .bytes = bytes, .last_reader = {}});
+    arena->places_.push_back({.offset = end, .bytes = bytes, .readers = {}});
     end += bytes;
     return static_cast<int>(arena->places_.size()) - 1;
   };
   MutexLock lock(&arena->mutex_);
-  for (int i = 0; i < options.num_spare_places; ++i) {
-    arena->spare_.push_back(add_place(files.max_blob_bytes()));
-  }
+  arena->spare_.reserve(spare_places.size() + hottest_first.size());
+  arena->place_of_.reserve(spare_places.size() + hottest_first.size());
+  for (const int64_t bytes : spare_places) arena->spare_.push_back(add_place(bytes));
   size_t num_experts = 0;
   for (const ExpertId id : hottest_first) {
     if (end + files.BlobBytes(id) > arena->memory_.size()) break;
@@ -69,16 +93,10 @@ PinnedArena::PinnedArena(BlobReader& reader, Device& device, HostBuffer memory)
 // The places of experts follow the spare ones, in the order of `ids`.
 absl::Status PinnedArena::ReadAll(absl::Span<const ExpertId> ids, int num_readers) {
   const int first_place = static_cast<int>(places_.size() - ids.size());
-  std::atomic<size_t> next = 0;
-  std::vector<absl::Status> failures(num_readers);
-  WorkerGroup readers(num_readers, [&](int reader) {
-    for (size_t i = next++; i < ids.size() && failures[reader].ok(); i = next++) {
-      failures[reader] = reader_.Read(ids[i], BytesOf(first_place + static_cast<int>(i)));
-    }
-  });
-  readers.Start();
-  readers.Wait();
-  for (const absl::Status& failure : failures) RETURN_IF_ERROR(failure);
+  SharedWork readers(num_readers);
+  RETURN_IF_ERROR(readers.Run(std::ssize(ids), [&](int /*reader*/, int64_t i) {
+    return reader_.Read(ids[i], BytesOf(first_place + static_cast<int>(i)));
+  }));
   return reader_.files().CheckUnchanged();
 }
 
@@ -95,7 +113,8 @@ absl::StatusOr<const std::byte*> PinnedArena::Insert(ExpertId id) {
     MutexLock lock(&mutex_);
     ASSIGN_OR_RETURN(place, TakeSpare(reader_.files().BlobBytes(id)));
   }
-  const absl::Status read = reader_.Read(id, BytesOf(place));
+  // Refused memory must not lose the place.
+  const absl::Status read = CatchRefusal([&] { return reader_.Read(id, BytesOf(place)); });
   MutexLock lock(&mutex_);
   if (!read.ok()) {
     spare_.push_back(place);
@@ -108,11 +127,10 @@ absl::StatusOr<const std::byte*> PinnedArena::Insert(ExpertId id) {
 absl::StatusOr<int> PinnedArena::TakeSpare(int64_t bytes) {
   auto best = spare_.end();
   for (auto spare = spare_.begin(); spare != spare_.end(); ++spare) {
-    const Place& place = places_[*spare];
-    if (place.bytes < bytes) continue;
+    Place& place = places_[*spare];
+    if (!MayTake(place.bytes, bytes)) continue;
     if (best != spare_.end() && places_[*best].bytes <= place.bytes) continue;
-    ASSIGN_OR_RETURN(const bool ended, device_.HasEnded(place.last_reader));
-    if (ended) best = spare;
+    if (place.readers.HaveEnded(device_)) best = spare;
   }
   if (best == spare_.end()) {
     return absl::ResourceExhaustedError(
@@ -120,15 +138,21 @@ absl::StatusOr<int> PinnedArena::TakeSpare(int64_t bytes) {
   }
   const int place = *best;
   spare_.erase(best);
-  places_[place].last_reader = DeviceEvent();
   return place;
 }
 
-void PinnedArena::Release(ExpertId id, DeviceEvent last_reader) {
+bool PinnedArena::MayTake(int64_t place_bytes, int64_t bytes) const {
+  if (place_bytes <= bytes) return place_bytes == bytes;
+  const auto num_alike = std::count_if(
+      spare_.begin(), spare_.end(), [&](int spare) { return places_[spare].bytes == place_bytes; });
+  return num_alike > 1;
+}
+
+void PinnedArena::Release(ExpertId id, const DeviceEvents& readers) {
   MutexLock lock(&mutex_);
   const auto found = place_of_.find(id);
   CHECK(found != place_of_.end()) << ExpertFiles::Describe(id) << " is not in the arena";
-  places_[found->second].last_reader = std::move(last_reader);
+  places_[found->second].readers = readers;
   spare_.push_back(found->second);
   place_of_.erase(found);
 }

@@ -2,8 +2,9 @@
 // for experts whose slices are not aligned there.
 //
 // The arena is cut into places. One that holds no expert is spare: Insert copies an expert into it,
-// and Release gives the expert's place back once the last reader's event has ended, as a stage
-// would be.
+// and Release gives the expert's place back once all its readers' events have ended, as a stage
+// would be. Experts differ in size: one of each size stays spare for experts of that size, since a
+// small expert in the last large place would keep large ones out for good.
 //
 // Thread-safe. Device, budget and reader outlive it. Sizes are in bytes.
 #ifndef STRATA_CACHE_HOST_PINNED_ARENA_H_
@@ -21,7 +22,7 @@
 #include "strata/cache/experts/expert_files.h"
 #include "strata/cache/host/blob_reader.h"
 #include "strata/core/device.h"
-#include "strata/core/device_event.h"
+#include "strata/core/device_events.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/mutex.h"
@@ -31,9 +32,13 @@ namespace strata {
 class PinnedArena {
  public:
   struct Options {
-    int num_spare_places = 0;  // Each as large as the largest blob.
+    // Each as large as the largest blob; with any, there is one of each smaller size as well.
+    int num_spare_places = 0;
     int num_readers = 8;
   };
+
+  // Of the places that are spare at first.
+  static int64_t SpareBytes(const ExpertFiles& files, int num_spare_places);
 
   // Reads as many of the experts, from the first on, as the pinned memory that is to be had can
   // hold beside the spare places. kResourceExhausted when it holds none; a file's error is an
@@ -46,12 +51,15 @@ class PinnedArena {
   const std::byte* Find(ExpertId id) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Copies an expert into a spare place and returns its blob, at once if it is here already.
-  // kResourceExhausted when no spare place is large enough. One thread inserts or releases an
+  // kResourceExhausted when there is no spare place for it. One thread inserts or releases an
   // expert at a time.
   absl::StatusOr<const std::byte*> Insert(ExpertId id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Find stops returning the expert; its place is spare after the event.
-  void Release(ExpertId id, DeviceEvent last_reader) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Find stops returning the expert; its place is spare, and taken again once the events have
+  // ended.
+  void Release(ExpertId id, const DeviceEvents& readers) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Each holds an expert or is spare; during an Insert, neither.
+  int num_places() const { return static_cast<int>(places_.size()); }
   int num_experts() const ABSL_LOCKS_EXCLUDED(mutex_);
   int num_spare_places() const ABSL_LOCKS_EXCLUDED(mutex_);
   const HostBuffer& memory() const { return memory_; }
@@ -60,13 +68,14 @@ class PinnedArena {
   struct Place {
     int64_t offset = 0;
     int64_t bytes = 0;
-    DeviceEvent last_reader;  // Of the expert that was here before.
+    DeviceEvents readers;  // Of the expert that was here before.
   };
 
   PinnedArena(BlobReader& reader, Device& device, HostBuffer memory);
   absl::Status ReadAll(absl::Span<const ExpertId> ids, int num_readers);
-  // The smallest spare place that is large enough and read no more; -1 when there is none.
   absl::StatusOr<int> TakeSpare(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether a blob of so many bytes may take a spare place of this size.
+  bool MayTake(int64_t place_bytes, int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Span<std::byte> BytesOf(int place) const;
 
   BlobReader& reader_;

@@ -57,7 +57,7 @@ TEST_F(PinnedArenaTest, HoldsPinnedBlobsOfTheExpertsAskedForAndNoOthers) {
 
 TEST_F(PinnedArenaTest, InsertsIntoSparePlacesUntilThereAreNone) {
   const std::unique_ptr<PinnedArena> arena = Make(2, experts_.ids().subspan(0, 4));
-  EXPECT_EQ(arena->num_spare_places(), 2);
+  EXPECT_EQ(arena->num_spare_places(), 2 + 1) << "one of the smaller size as well";
   for (const int i : {14, 15}) {
     const ExpertId id = experts_.ids()[i];
     EXPECT_TRUE(experts_.IsBlobOf(id, arena->Insert(id).value()));
@@ -94,8 +94,21 @@ TEST_F(PinnedArenaTest, TakesTheSmallestPlaceThatIsLargeEnough) {
   EXPECT_TRUE(arena->Insert(large).ok());
 }
 
+TEST_F(PinnedArenaTest, KeepsAPlaceForLargeExpertsWhateverSmallOnesWant) {
+  const std::unique_ptr<PinnedArena> arena = Make(3, experts_.ids().subspan(0, 1));
+  // Three large places and a small one: small experts get all but the last of the large.
+  int num_inserted = 0;
+  for (int i = 1; i < 8; ++i) num_inserted += arena->Insert(experts_.ids()[i]).ok();
+  EXPECT_EQ(num_inserted, 3);
+  EXPECT_EQ(arena->num_spare_places(), 1);
+  EXPECT_TRUE(arena->Insert(experts_.ids()[8]).ok());
+  EXPECT_EQ(arena->num_experts() + arena->num_spare_places(), arena->num_places());
+}
+
 TEST_F(PinnedArenaTest, HoldsTheHottestWhenLessCanBePinned) {
-  PinBudget budget(3 * experts_.files().max_blob_bytes(), "--pin_budget");
+  PinBudget budget(PinnedArena::SpareBytes(experts_.files(), 1) +
+                       5 * experts_.files().BlobBytes(experts_.ids()[0]) / 2,
+                   "--pin_budget");
   HostMemory memory(device_, budget);
   LogCapture log;
   const auto arena = PinnedArena::Create({.num_spare_places = 1}, experts_.ids(), reader_, memory);

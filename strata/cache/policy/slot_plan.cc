@@ -1,6 +1,7 @@
 #include "strata/cache/policy/slot_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +28,11 @@ bool IsPlainNumber(absl::string_view text) {
   return !text.empty() && absl::ascii_isdigit(text.front()) && absl::ascii_isdigit(text.back()) &&
          std::all_of(text.begin(), text.end(),
                      [](char c) { return absl::ascii_isdigit(c) || c == '.'; });
+}
+
+// Whatever is asked for: a number near 2^63 is no int64 once it has been a double.
+int64_t AtMost(double amount, int64_t most) {
+  return amount < static_cast<double>(most) ? static_cast<int64_t>(amount) : most;
 }
 
 }  // namespace
@@ -68,17 +74,18 @@ int SizeClassOf(absl::Span<const int64_t> class_bytes, int64_t blob_bytes) {
 SlotPlan::SlotPlan(const ExpertGeometry& geometry, const SlotBudget& budget,
                    absl::Span<const int> hottest_first)
     : class_bytes_(SizeClassesOf(geometry)) {
+  CHECK(budget.amount >= 0) << "a budget of " << budget.amount;
   int64_t num_slots = geometry.size();
   int64_t num_bytes = geometry.total_blob_bytes();
   switch (budget.unit) {
     case SlotBudget::Unit::kSlots:
-      num_slots = static_cast<int64_t>(budget.amount);
+      num_slots = AtMost(budget.amount, num_slots);
       break;
     case SlotBudget::Unit::kPercent:
-      num_slots = static_cast<int64_t>(std::llround(geometry.size() * budget.amount / 100));
+      num_slots = AtMost(std::round(geometry.size() * budget.amount / 100), num_slots);
       break;
     case SlotBudget::Unit::kBytes:
-      num_bytes = static_cast<int64_t>(budget.amount);
+      num_bytes = AtMost(budget.amount, num_bytes);
       break;
   }
   for (const int expert : CompleteRanking(geometry, hottest_first)) {
@@ -118,10 +125,6 @@ std::vector<int> SlotPlan::CompleteRanking(const ExpertGeometry& geometry,
     if (!is_ranked[number]) ranking.push_back(number);
   }
   return ranking;
-}
-
-int SlotPlan::num_slots_of_class(int size_class) const {
-  return static_cast<int>(std::count(class_of_slot_.begin(), class_of_slot_.end(), size_class));
 }
 
 SlotPlan SlotPlan::Prefix(int num_slots) const {

@@ -25,7 +25,7 @@ namespace strata {
 struct SlotBudget {
   enum class Unit { kSlots, kPercent, kBytes };
   Unit unit = Unit::kSlots;
-  double amount = 0;  // Percent of all experts; slots and bytes are whole numbers.
+  double amount = 0;  // Percent of all experts; slots and bytes are whole numbers. Not negative.
 
   static SlotBudget Slots(int64_t n) { return {Unit::kSlots, static_cast<double>(n)}; }
   static SlotBudget Percent(double percent) { return {Unit::kPercent, percent}; }
@@ -61,7 +61,6 @@ class SlotPlan {
   // Size classes by ascending size, those without slots as well.
   absl::Span<const int64_t> class_bytes() const { return class_bytes_; }
   int ClassOfSlot(int slot) const { return class_of_slot_[slot]; }
-  int num_slots_of_class(int size_class) const;
 
   // The first `num_slots` slots of this plan.
   SlotPlan Prefix(int num_slots) const;

@@ -31,8 +31,6 @@ TEST(SlotPlanTest, TakesTheHottestExpertsAndGivesEachASlotOfItsSizeWithoutGaps) 
   EXPECT_EQ(plan.SlotBytes(1), 512);
   EXPECT_EQ(plan.OffsetOf(3), 1024 + 512 + 1024);
   EXPECT_THAT(plan.class_bytes(), ElementsAre(512, 1024));
-  EXPECT_EQ(plan.num_slots_of_class(0), 2);
-  EXPECT_EQ(plan.num_slots_of_class(1), 2);
 }
 
 TEST(SlotPlanTest, RanksExpertZeroOfEveryLayerFirstWhenNothingIsKnown) {
@@ -59,6 +57,13 @@ TEST(SlotPlanTest, HoldsEveryExpertOnceWhenTheBudgetIsLargerThanTheModel) {
   EXPECT_EQ(plan.num_slots(), 12);
   EXPECT_EQ(plan.bytes(), TwoSizes().total_blob_bytes());
   EXPECT_EQ(std::set<int>(plan.experts().begin(), plan.experts().end()).size(), 12u);
+}
+
+TEST(SlotPlanTest, ABudgetThatNoInt64HoldsIsOneOfAllExperts) {
+  for (const char* text : {"9223372036854775807", "9223372036854775807B", "9223372036854774000"}) {
+    const SlotPlan plan(TwoSizes(), *SlotBudget::Parse(text), {});
+    EXPECT_EQ(plan.num_slots(), 12) << text;
+  }
 }
 
 TEST(SlotPlanTest, APrefixIsThePlanOfFewerSlots) {

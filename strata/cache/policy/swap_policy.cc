@@ -49,6 +49,7 @@ SwapPolicy::SwapPolicy(const ExpertGeometry& geometry, const Options& options,
   CHECK_GT(options.adapt_every, 0);
   CHECK_GE(options.max_swaps, 0);
   CHECK(0 <= options.decay && options.decay < 1) << "decay " << options.decay;
+  CHECK(std::isfinite(options.margin)) << "margin " << options.margin;
   const std::vector<int> ranking = SlotPlan::CompleteRanking(geometry, hottest_first);
   for (size_t i = 0; i < ranking.size(); ++i) rank_[ranking[i]] = static_cast<int>(i);
   for (const ExpertGeometry::Layer& layer : geometry.layers()) {
@@ -64,14 +65,14 @@ SwapPolicy::SwapPolicy(const ExpertGeometry& geometry, const Options& options,
 void SwapPolicy::Seed(absl::Span<const float> expected_uses) {
   CHECK_EQ(expected_uses.size(), counts_.size());
   counts_.assign(expected_uses.begin(), expected_uses.end());
+  for (const float count : counts_) CHECK(count >= 0 && std::isfinite(count)) << count;
 }
 
 absl::Span<const SwapPolicy::Swap> SwapPolicy::Decide(const SwapRates& rates,
                                                       absl::Span<const Place> places,
                                                       absl::Span<const int> num_empty) {
   swaps_.clear();
-  // Without a measured rate nothing is known to be worth it.
-  if (options_.max_swaps == 0 || rates.copy_bytes_per_ns <= 0) return swaps_;
+  if (options_.max_swaps == 0 || !rates.are_known()) return swaps_;
   CHECK_EQ(places.size(), counts_.size());
   CHECK_EQ(num_empty.size(), candidates_.size());
   Collect(places);

@@ -13,6 +13,7 @@
 #ifndef STRATA_CACHE_POLICY_SWAP_POLICY_H_
 #define STRATA_CACHE_POLICY_SWAP_POLICY_H_
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -31,6 +32,12 @@ struct SwapRates {
   double CopyNs(int64_t bytes) const { return static_cast<double>(bytes) / copy_bytes_per_ns; }
   double MissNs(int64_t bytes) const {
     return miss_fixed_ns + miss_ns_per_byte * static_cast<double>(bytes);
+  }
+  // False before anything was measured, and for what a measurement of nothing gives, such as bytes
+  // in no time: no swap is worth it by such rates.
+  bool are_known() const {
+    return copy_bytes_per_ns > 0 && std::isfinite(copy_bytes_per_ns) && miss_fixed_ns >= 0 &&
+           std::isfinite(miss_fixed_ns) && miss_ns_per_byte >= 0 && std::isfinite(miss_ns_per_byte);
   }
   friend bool operator==(const SwapRates&, const SwapRates&) = default;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <ctime>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <random>
 #include <tuple>
@@ -54,6 +55,25 @@ class SwapPolicyTest : public ::testing::Test {
   std::vector<int> num_empty_ = {0, 0};
   std::unique_ptr<SwapPolicy> policy_;
 };
+
+TEST_F(SwapPolicyTest, DecidesNothingByRatesThatNobodyCanHaveMeasured) {
+  Make({});
+  places_[0] = places_[1] = Place::kSlot;
+  Use(2, 100);
+  Use(3, 100);
+  ASSERT_FALSE(Decide().empty());
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double wrong : {kNan, kInfinity, -kInfinity, -1.0}) {
+    for (double SwapRates::*rate :
+         {&SwapRates::copy_bytes_per_ns, &SwapRates::miss_fixed_ns, &SwapRates::miss_ns_per_byte}) {
+      SwapRates rates = kRates;
+      rates.*rate = wrong;
+      EXPECT_THAT(Decide(rates), IsEmpty()) << wrong;
+    }
+  }
+  EXPECT_THAT(Decide({}), IsEmpty()) << "nothing was measured";
+}
 
 TEST_F(SwapPolicyTest, PutsWhatIsUsedInThePlaceOfWhatIsNot) {
   Make({});

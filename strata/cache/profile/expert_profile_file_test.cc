@@ -132,6 +132,7 @@ pid_t StartWriter(const std::string& path, const ExpertProfile& one, const Exper
 
 TEST(ExpertProfileFileTest, AKillAtAnyMomentLeavesTheOldFileOrTheNew) {
   const std::string folder = testing::TempDir() + "/killed";
+  std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   const std::string path = folder + "/p.profile";
   std::vector<std::vector<uint64_t>> counts(8, std::vector<uint64_t>(4096, 1));
@@ -153,7 +154,9 @@ TEST(ExpertProfileFileTest, AKillAtAnyMomentLeavesTheOldFileOrTheNew) {
     const auto found = LoadProfile(path);
     ASSERT_TRUE(found.ok()) << found.status() << ", seed " << seed;
     EXPECT_TRUE(*found == one || *found == other);
-    num_half_written += std::filesystem::remove(path + "." + std::to_string(child) + ".tmp");
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+      if (file.path() != path) num_half_written += std::filesystem::remove(file.path());
+    }
   }
   // Else no kill hit a moment of writing.
   EXPECT_GT(num_half_written, 0);

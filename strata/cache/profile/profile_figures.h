@@ -28,7 +28,6 @@ class CoverageCurve {
   double Share(int num_experts) const;
   // As many of the hottest as fit into `bytes`, without leaving one out.
   int NumExpertsWithin(int64_t bytes) const;
-  double ShareWithin(int64_t bytes) const { return Share(NumExpertsWithin(bytes)); }
 
  private:
   std::vector<Point> points_;

@@ -34,7 +34,7 @@ TEST(CoverageCurveTest, TakesAsManyAsFitIntoBytes) {
   EXPECT_EQ(curve.NumExpertsWithin(2547), 1);
   EXPECT_EQ(curve.NumExpertsWithin(2548), 2);
   EXPECT_EQ(curve.NumExpertsWithin(1 << 20), 4);
-  EXPECT_EQ(curve.ShareWithin(2548), 0.875);
+  EXPECT_EQ(curve.Share(curve.NumExpertsWithin(2548)), 0.875);
 }
 
 TEST(CoverageCurveTest, AProfileWithoutCountsPromisesNothing) {

@@ -16,11 +16,10 @@
 #include "strata/core/host_memory.h"
 #include "strata/core/mutex.h"
 #include "strata/core/status_macros.h"
+#include "strata/core/stopwatch.h"
 
 namespace strata {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // How often a waiting thread asks whether copies have ended. A blob takes about 30 us on the link,
 // and a whole pool of them is in flight when somebody waits.
@@ -71,12 +70,6 @@ StagePool::~StagePool() {
   }
 }
 
-absl::StatusOr<StagePool::Stage> StagePool::Acquire() { return AcquireUntil(std::nullopt); }
-
-absl::StatusOr<StagePool::Stage> StagePool::AcquireWithin(std::chrono::nanoseconds timeout) {
-  return AcquireUntil(Clock::now() + timeout);
-}
-
 std::optional<StagePool::Stage> StagePool::TryAcquire() {
   MutexLock lock(&mutex_);
   // Which copies have ended may be unknown for now: then their stages are not free.
@@ -88,16 +81,15 @@ std::optional<StagePool::Stage> StagePool::TryAcquire() {
   return Lease();
 }
 
-absl::StatusOr<StagePool::Stage> StagePool::AcquireUntil(std::optional<TimePoint> deadline) {
+absl::StatusOr<StagePool::Stage> StagePool::Acquire() {
   MutexLock lock(&mutex_);
   if (free_.empty()) RETURN_IF_ERROR(CollectEnded(kLikelyToHaveEnded));
   if (free_.empty()) {
-    const TimePoint start = Clock::now();
-    const absl::Status waited = WaitForFree(deadline);
+    const Stopwatch stopwatch;
+    const absl::Status waited = WaitForFree();
     if (!waited.ok()) changed_.NotifyAll();  // Somebody else must watch the copies now.
     ++counters_.waits;
-    counters_.wait_us +=
-        std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
+    counters_.wait_us += stopwatch.ns() / 1000;
     if (!waited.ok()) {
       ++counters_.exhausted;
       return waited;
@@ -108,30 +100,19 @@ absl::StatusOr<StagePool::Stage> StagePool::AcquireUntil(std::optional<TimePoint
 
 // One waiting thread watches the copies in flight; the others sleep until a stage is free, so that
 // the driver is not asked the same question by all of them.
-absl::Status StagePool::WaitForFree(std::optional<TimePoint> deadline) {
+absl::Status StagePool::WaitForFree() {
   while (free_.empty()) {
-    if (deadline.has_value() && Clock::now() >= *deadline) {
-      return absl::DeadlineExceededError(absl::StrCat("none of ", num_stages(), " stages is free"));
-    }
     if (in_flight_.empty() || somebody_watches_) {
-      SleepUntilChange(deadline);
+      changed_.Wait(&mutex_);
       continue;
     }
     somebody_watches_ = true;
-    changed_.WaitUntil(&mutex_, Clock::now() + kPollInterval);
+    changed_.WaitUntil(&mutex_, std::chrono::steady_clock::now() + kPollInterval);
     somebody_watches_ = false;
     if (free_.empty()) RETURN_IF_ERROR(CollectEnded(kLikelyToHaveEnded));
     if (free_.empty()) RETURN_IF_ERROR(CollectEnded(num_stages()));
   }
   return absl::OkStatus();
-}
-
-void StagePool::SleepUntilChange(std::optional<TimePoint> deadline) {
-  if (deadline.has_value()) {
-    changed_.WaitUntil(&mutex_, *deadline);
-  } else {
-    changed_.Wait(&mutex_);
-  }
 }
 
 absl::Status StagePool::CollectEnded(int max_running) {

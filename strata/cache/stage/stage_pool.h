@@ -12,7 +12,6 @@
 #ifndef STRATA_CACHE_STAGE_STAGE_POOL_H_
 #define STRATA_CACHE_STAGE_STAGE_POOL_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,9 +42,9 @@ class StagePool {
   struct Counters {
     int64_t acquired = 0;
     int64_t reused = 0;     // Acquired, and had been used before.
-    int64_t waits = 0;      // Acquired or given up after waiting.
+    int64_t waits = 0;      // Acquired after waiting, or not even then.
     int64_t wait_us = 0;    // All waits together.
-    int64_t exhausted = 0;  // TryAcquire or AcquireWithin that came back without a stage.
+    int64_t exhausted = 0;  // TryAcquire or Acquire that came back without a stage.
   };
 
   class Stage;
@@ -58,8 +57,6 @@ class StagePool {
   // Blocks until a stage is free. An error is the device's: it cannot say which copies have ended,
   // and no other stage is free.
   absl::StatusOr<Stage> Acquire() ABSL_LOCKS_EXCLUDED(mutex_);
-  // kDeadlineExceeded when none was free in time.
-  absl::StatusOr<Stage> AcquireWithin(std::chrono::nanoseconds timeout) ABSL_LOCKS_EXCLUDED(mutex_);
   // Empty when none is free now.
   std::optional<Stage> TryAcquire() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -72,8 +69,6 @@ class StagePool {
   const HostBuffer& memory() const { return slab_; }
 
  private:
-  using TimePoint = std::chrono::steady_clock::time_point;
-
   struct Slot {
     State state = State::kFree;
     bool leased = false;
@@ -83,10 +78,8 @@ class StagePool {
 
   StagePool(int64_t stage_bytes, HostBuffer slab, Device& device);
 
-  absl::StatusOr<Stage> AcquireUntil(std::optional<TimePoint> deadline) ABSL_LOCKS_EXCLUDED(mutex_);
   // Blocks until a stage is free.
-  absl::Status WaitForFree(std::optional<TimePoint> deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SleepUntilChange(std::optional<TimePoint> deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status WaitForFree() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Frees what has ended, the longest in flight first, until this many were found running.
   absl::Status CollectEnded(int max_running) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<bool> HaveEnded(std::vector<DeviceEvent>& events) const;

@@ -3,7 +3,6 @@
 // with. Pools that free stages by anything but events are here as well, and must be caught.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -132,12 +131,10 @@ class Schedule {
   }
 
   std::optional<StagePool::Stage> Acquire(std::mt19937_64& random) {
-    const int how = random() % 4;
-    if (how == 0) return pool_.TryAcquire();
-    absl::StatusOr<StagePool::Stage> stage =
-        how == 1 ? pool_.AcquireWithin(std::chrono::microseconds(random() % 50)) : pool_.Acquire();
+    if (random() % 4 == 0) return pool_.TryAcquire();
+    absl::StatusOr<StagePool::Stage> stage = pool_.Acquire();
     if (stage.ok()) return *std::move(stage);
-    if (!absl::IsDeadlineExceeded(stage.status())) Recover();
+    Recover();
     return std::nullopt;
   }
 

@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "strata/cache/experts/expert_files.h"
 #include "strata/core/file_mapping.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/expert_layout.h"
 
 namespace strata {
@@ -109,11 +110,11 @@ int TestExperts::NumWrong(const std::byte* blobs) const {
 }
 
 bool TestExperts::IsBlobOf(ExpertId id, const std::byte* blob) const {
-  int64_t start = 0;
-  for (const ExpertSlice& slice : files_->Slices(id)) {
-    const absl::Span<const std::byte> expected = files_->Mapped(slice);
-    if (std::memcmp(blob + start, expected.data(), expected.size()) != 0) return false;
-    start = ExpertFiles::NextPart(start + slice.bytes);
+  const ExpertSlices& slices = files_->Slices(id);
+  const BlobLayout layout = slices.layout();
+  for (int i = 0; i < layout.num_parts(); ++i) {
+    const absl::Span<const std::byte> expected = files_->Mapped(slices[i]);
+    if (std::memcmp(blob + layout.offset(i), expected.data(), expected.size()) != 0) return false;
   }
   return true;
 }

@@ -76,6 +76,9 @@ class ExpertTable {
   void Set(int number, const ExpertEntry& entry);
   absl::Status Commit();
 
+  // False while a refused change may be in the image or not: see above.
+  bool is_sure() const { return unsure_.empty(); }
+
   // Writes the whole image anew, waiting for buffers: at first, and after the stream has failed and
   // was drained.
   absl::Status WriteImage();

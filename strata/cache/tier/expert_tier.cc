@@ -1,7 +1,6 @@
 #include "strata/cache/tier/expert_tier.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -12,20 +11,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
+#include "strata/cache/tier/mover_thread.h"
 #include "strata/core/status_macros.h"
+#include "strata/core/stopwatch.h"
 
 namespace strata {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Experts of one job of a fill that is waited for: enough to keep the link busy, few enough to show
 // progress.
 constexpr int kWaitedForChunk = 512;
-
-int64_t NanosecondsSince(Clock::time_point start) {
-  return std::chrono::nanoseconds(Clock::now() - start).count();
-}
 
 absl::StatusOr<std::unique_ptr<ExpertTable>> MakeTable(const ExpertTier::Options& options,
                                                        int num_experts, Device& device) {
@@ -53,55 +48,59 @@ absl::StatusOr<std::unique_ptr<ExpertTier>> ExpertTier::Create(const Options& op
       std::unique_ptr<Residency> residency,
       Residency::Create(options.aliases, geometry, collaborators.source, *slots, *table));
   std::unique_ptr<CacheFiller> filler;
+  std::unique_ptr<SlotChecker> checker;
   if (slots->num_slots() > 0) {
-    ASSIGN_OR_RETURN(filler,
-                     CacheFiller::Create(options.filler, collaborators.device, collaborators.source,
-                                         *CHECK_NOTNULL(collaborators.stages)));
+    StagePool& stages = *CHECK_NOTNULL(collaborators.stages);
+    ASSIGN_OR_RETURN(filler, CacheFiller::Create(options.filler, collaborators.device,
+                                                 collaborators.source, stages));
+    ASSIGN_OR_RETURN(checker, SlotChecker::Create(collaborators.device, collaborators.source,
+                                                  stages, options.filler.num_readers));
   }
-  return std::unique_ptr<ExpertTier>(new ExpertTier(options, geometry, std::move(slots),
-                                                    std::move(table), std::move(residency),
-                                                    collaborators, std::move(filler)));
+  return std::unique_ptr<ExpertTier>(
+      new ExpertTier(options, geometry, std::move(slots), std::move(table), std::move(residency),
+                     collaborators, std::move(filler), std::move(checker)));
 }
 
 ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
                        std::unique_ptr<SlotCache> slots, std::unique_ptr<ExpertTable> table,
                        std::unique_ptr<Residency> residency, const Collaborators& collaborators,
-                       std::unique_ptr<CacheFiller> filler)
+                       std::unique_ptr<CacheFiller> filler, std::unique_ptr<SlotChecker> checker)
     : options_(options),
       geometry_(geometry),
       device_(collaborators.device),
       slots_(std::move(slots)),
       table_(std::move(table)),
       residency_(std::move(residency)),
+      tenants_(*residency_, collaborators.arena),
+      uses_(device_),
       policy_(geometry, options.policy, options.hottest_first),
       ledger_(geometry.size(), options.policy.max_swaps, policy_.horizon_rounds()),
+      event_counter_(geometry, counters_),
+      saving_listener_(ledger_),
       routing_(geometry, *table_, options.miss_path, counters_),
-      filler_(std::move(filler)) {
+      allowance_(device_.properties().is_gpu ? 1 : options.swap_share),
+      filler_(std::move(filler)),
+      checker_(std::move(checker)) {
   if (!options.expected_uses.empty()) policy_.Seed(options.expected_uses);
+  journal_.AddListener(event_counter_);
+  journal_.AddListener(saving_listener_);
+  if (options.observer != nullptr) journal_.AddListener(*options.observer);
   if (filler_ == nullptr) return;
-  TierObserver* const observer = options.observer;
-  PinnedArena* const arena = collaborators.arena;
-  checker_ = std::make_unique<SlotChecker>(device_, collaborators.source, *collaborators.stages);
-  mover_ = std::make_unique<ExpertMover>(*filler_, *checker_, arena);
+  mover_ = std::make_unique<MoverThread>(*filler_, *checker_, collaborators.arena);
   round_ = std::make_unique<SwapRound>(
-      SwapRound::Collaborators{*residency_, *mover_, arena, ledger_, counters_, observer},
-      options.policy.max_swaps);
+      SwapRound::Collaborators{*residency_, *mover_, tenants_, journal_}, options.policy.max_swaps);
   fill_ = std::make_unique<FillQueue>(
-      FillQueue::Collaborators{*residency_, *mover_, ledger_, counters_, observer},
+      FillQueue::Collaborators{*residency_, *mover_, tenants_, journal_},
       std::min(table_->max_changes(), std::max(kWaitedForChunk, options.fill_chunk)));
-  lender_ = std::make_unique<SlotLender>(
-      SlotLender::Collaborators{device_, *residency_, *fill_, ledger_, counters_, observer});
+  lender_ =
+      std::make_unique<SlotLender>(SlotLender::Collaborators{*residency_, uses_, *fill_, journal_});
 }
 
-ExpertTier::~ExpertTier() {
-  // What was launched may still read the slots.
-  device_.Drain(last_step_);
-}
+ExpertTier::~ExpertTier() = default;
 
-void ExpertTier::StartFill(const FillOptions& options) {
+void ExpertTier::StartFill(SlotVerify verify) {
   CHECK(!in_step_) << "a fill starts between steps";
-  if (fill_ == nullptr) return;
-  fill_->Fill(slots_->plan().experts(), options.verify, options.progress);
+  if (fill_ != nullptr) fill_->Fill(slots_->plan().experts(), verify);
 }
 
 absl::StatusOr<FillReport> ExpertTier::Fill(const FillOptions& options) {
@@ -109,13 +108,15 @@ absl::StatusOr<FillReport> ExpertTier::Fill(const FillOptions& options) {
   const StepGap gap = GapBefore(step_ + 1, ExpertTable::Wait::kForBuffers);
   RETURN_IF_ERROR(FinishCopies(gap));
   CHECK(!lender_->out()) << "a fill while slots are lent";
-  StartFill(options);
+  StartFill(options.verify);
   fill_->Resume();
   while (!fill_->done()) {
     fill_->StartNext(kWaitedForChunk, gap);
     WaitForMover();
     RETURN_IF_ERROR(fill_->Advance(gap));
+    if (options.progress) options.progress(fill_->progress());
   }
+  tenants_.GiveBack(gap.in_use);
   RETURN_IF_ERROR(fill_->report().status);
   return fill_->report();
 }
@@ -125,18 +126,20 @@ void ExpertTier::BeginStep() {
   in_step_ = true;
   ++step_;
   if (round_ == nullptr) return;
-  const Clock::time_point start = Clock::now();
+  const Stopwatch stopwatch;
   const StepGap gap = GapBefore(step_, ExpertTable::Wait::kNever);
   const bool round_ends = step_ > 0 && step_ % options_.policy.adapt_every == 0;
   // Swaps that show now are judged by the uses of the rounds to come.
   if (round_ends) ledger_.EndRound();
   LogOnce(round_->Advance(gap));
   LogOnce(fill_->Advance(gap));
+  ChargeForMover();
+  tenants_.GiveBack(gap.in_use);
   lender_->Advance();
-  const bool lends = lender_->HasMemory();
+  const bool lends = lender_->has_memory();
   if (round_ends) EndRound(lends, gap);
   if (!lends && round_->idle()) fill_->StartNext(options_.fill_chunk, gap);
-  counters_.swap_round_ns += NanosecondsSince(start);
+  counters_.swap_round_ns += stopwatch.ns();
 }
 
 void ExpertTier::EndRound(bool lends, const StepGap& gap) {
@@ -144,8 +147,11 @@ void ExpertTier::EndRound(bool lends, const StepGap& gap) {
   if (rates_.has_value()) {
     ++counters_.rounds;
     const bool fill_waits_or_is_done = fill_->done() || (fill_->paused() && !fill_->under_way());
-    if (!lends && !mover_->busy() && round_->idle() && fill_waits_or_is_done) {
+    if (!lends && !mover_->busy() && round_->idle() && fill_waits_or_is_done &&
+        allowance_.allows(clock_.ns())) {
+      const Stopwatch stopwatch;
       DecideSwaps(gap);
+      allowance_.Charge(stopwatch.ns(), clock_.ns());
     } else {
       ++counters_.rounds_skipped;
     }
@@ -153,10 +159,16 @@ void ExpertTier::EndRound(bool lends, const StepGap& gap) {
   policy_.EndRound();
 }
 
+void ExpertTier::ChargeForMover() {
+  const int64_t mover_ns = round_->mover_ns();
+  if (mover_ns == charged_ns_) return;
+  allowance_.Charge(mover_ns - charged_ns_, clock_.ns());
+  charged_ns_ = mover_ns;
+}
+
 void ExpertTier::DecideSwaps(const StepGap& gap) {
-  if (options_.observer != nullptr && reported_rates_ != rates_) {
-    options_.observer->OnRates(gap.next_step, *rates_);
-    reported_rates_ = rates_;
+  if (std::exchange(reported_rates_, rates_) != rates_) {
+    journal_.OnRates(gap.next_step, *rates_);
   }
   round_->Start(policy_.Decide(*rates_, residency_->places(), slots_->num_empty()), *rates_, gap);
   LogOnce(round_->Advance(gap));
@@ -176,7 +188,7 @@ void ExpertTier::CountRouting(int block, absl::Span<const int> experts, bool acc
 void ExpertTier::EndStep(DeviceEvent event) {
   CHECK(in_step_) << "no step has begun";
   in_step_ = false;
-  last_step_ = std::move(event);
+  uses_.AddStep(std::move(event));
 }
 
 absl::StatusOr<SlotLoan> ExpertTier::Lend(int64_t bytes) {
@@ -194,12 +206,12 @@ absl::StatusOr<SlotLoan> ExpertTier::LendSlots(int num_slots) {
   if (lender_ == nullptr) return SlotLoan();
   if (lender_->out()) return absl::FailedPreconditionError("slots are lent already");
   const StepGap gap = GapBefore(step_ + 1, ExpertTable::Wait::kForBuffers);
-  const Clock::time_point start = Clock::now();
+  const Stopwatch stopwatch;
   const int64_t waits_before = mover_->num_waits();
   const absl::Status finished = FinishCopies(gap);
   if (const int64_t waits = mover_->num_waits() - waits_before; waits > 0) {
     counters_.lend_waits += waits;
-    counters_.lend_wait_ns += NanosecondsSince(start);
+    counters_.lend_wait_ns += stopwatch.ns();
   }
   RETURN_IF_ERROR(finished);
   return lender_->Lend(num_slots, gap);
@@ -211,9 +223,10 @@ void ExpertTier::FirstTokenOut() {
 
 absl::Status ExpertTier::FinishCopies(const StepGap& gap) {
   WaitForMover();
-  round_->DropUnstarted();
+  round_->DropUnstarted(gap);
   RETURN_IF_ERROR(round_->Advance(gap));
   RETURN_IF_ERROR(fill_->Advance(gap));
+  tenants_.GiveBack(gap.in_use);
   if (!round_->idle() || fill_->under_way()) {
     return absl::UnavailableError("copies into expert slots cannot be ended now");
   }

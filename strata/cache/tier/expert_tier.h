@@ -8,6 +8,7 @@
 //   ... tier.Entry(number) ...       // Where the experts of this step are.
 //   tier.CountRouting(...);          // What the step used, any time before the next BeginStep.
 //   tier.EndStep(event);             // The event behind the step's work; empty when it has ended.
+// Steps may run on several streams: each event counts, not the last alone.
 // After warm-up a step allocates nothing. A step that runs a whole prompt is a step like any other.
 //
 // Used by one thread; the parts it is given outlive it. A step that was launched keeps what it
@@ -16,6 +17,7 @@
 #define STRATA_CACHE_TIER_EXPERT_TIER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -30,21 +32,29 @@
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/stage/stage_pool.h"
+#include "strata/cache/tier/arena_tenants.h"
+#include "strata/cache/tier/event_counter.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/fill_queue.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/routing_counter.h"
+#include "strata/cache/tier/saving_listener.h"
 #include "strata/cache/tier/slot_cache.h"
 #include "strata/cache/tier/slot_lender.h"
 #include "strata/cache/tier/slot_loan.h"
+#include "strata/cache/tier/slot_uses.h"
+#include "strata/cache/tier/step_gap.h"
+#include "strata/cache/tier/swap_allowance.h"
 #include "strata/cache/tier/swap_round.h"
 #include "strata/cache/tier/tier_counters.h"
+#include "strata/cache/tier/tier_journal.h"
 #include "strata/cache/tier/tier_observer.h"
 #include "strata/cache/transfer/cache_filler.h"
 #include "strata/cache/transfer/slot_checker.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
+#include "strata/core/stopwatch.h"
 
 namespace strata {
 
@@ -53,9 +63,12 @@ class ExpertTier {
   struct Options {
     SwapPolicy::Options policy;
     AliasRule aliases = AliasRule::kAnyMemory;
-    MissPath miss_path = MissPath::kCpu;  // Of misses that have an address; see SetMissPath.
+    MissPath miss_path = MissPath::kCpu;  // Of misses that have an address.
     int fill_chunk = 128;                 // Experts that a background fill shows together.
     CacheFiller::Options filler;
+    // Of the time, what swaps may take of the cores at most, where these make the copies: on a
+    // device that is no GPU. Measured; see SwapAllowance.
+    double swap_share = 0.01;
     // Numbers, as for SlotPlan; decides among experts of equal counts.
     std::vector<int> hottest_first;
     // By number, as of a profile: see SwapPolicy::Seed. Empty: counts begin at zero.
@@ -63,7 +76,7 @@ class ExpertTier {
     // For an image of the table in device memory: see ExpertTable. Both or none.
     const DeviceStream* table_stream = nullptr;
     StagePool* table_patches = nullptr;
-    TierObserver* observer = nullptr;
+    TierObserver* observer = nullptr;  // Hears the journal; may be null.
   };
 
   struct Collaborators {
@@ -84,13 +97,15 @@ class ExpertTier {
 
   struct FillOptions {
     SlotVerify verify = SlotVerify::kSample;
-    FillQueue::Progress progress = {};  // After each chunk, on the thread that decodes.
+    // After each chunk, by Fill alone, and never after it.
+    std::function<void(const FillProgress&)> progress = {};
   };
-  // Returns when all have arrived. An error is the file's, the device's, or kDataLoss when a slot
-  // differs from its source; the slots that are not right are empty and not used.
+  // Returns when all have arrived. An error is the file's, the machine's, the device's, or
+  // kDataLoss when a slot differs from its source; the slots that are not right are empty and not
+  // used. While a loan is out there is no fill; copies wait for what it has left behind.
   absl::StatusOr<FillReport> Fill(const FillOptions& options);
   // In the background: steps may begin, and BeginStep shows what has arrived.
-  void StartFill(const FillOptions& options);
+  void StartFill(SlotVerify verify);
   bool fill_done() const { return fill_ == nullptr || fill_->done(); }
   // Of the fill so far; refills go on counting.
   FillReport fill_report() const { return fill_ == nullptr ? FillReport() : fill_->report(); }
@@ -109,7 +124,6 @@ class ExpertTier {
 
   // No swap is decided before the first call.
   void SetRates(const SwapRates& rates) { rates_ = rates; }
-  void SetMissPath(MissPath path) { routing_.SetMissPath(path); }
 
   // --- Lending, between steps ---
 
@@ -137,12 +151,16 @@ class ExpertTier {
   ExpertTier(const Options& options, const ExpertGeometry& geometry,
              std::unique_ptr<SlotCache> slots, std::unique_ptr<ExpertTable> table,
              std::unique_ptr<Residency> residency, const Collaborators& collaborators,
-             std::unique_ptr<CacheFiller> filler);
+             std::unique_ptr<CacheFiller> filler, std::unique_ptr<SlotChecker> checker);
 
-  StepGap GapBefore(int64_t next_step, ExpertTable::Wait wait) const {
-    return {next_step, last_step_, wait};
+  // Asks the device what is still in use.
+  StepGap GapBefore(int64_t next_step, ExpertTable::Wait wait) {
+    uses_.Refresh();
+    return {next_step, uses_.all(), wait};
   }
   void EndRound(bool lends, const StepGap& gap);
+  // What the mover did for swaps, and deciding them, is charged to the allowance.
+  void ChargeForMover();
   void DecideSwaps(const StepGap& gap);
   // Nothing is under way any more; what had not started is dropped.
   absl::Status FinishCopies(const StepGap& gap);
@@ -155,22 +173,29 @@ class ExpertTier {
   const std::unique_ptr<SlotCache> slots_;
   const std::unique_ptr<ExpertTable> table_;
   const std::unique_ptr<Residency> residency_;
+  ArenaTenants tenants_;
+  SlotUses uses_;  // Ends before the memory that it is of.
 
   TierCounters counters_;
   SwapPolicy policy_;
   SavingLedger ledger_;
+  EventCounter event_counter_;
+  SavingListener saving_listener_;
+  TierJournal journal_;
   RoutingCounter routing_;
   std::optional<SwapRates> rates_;
   std::optional<SwapRates> reported_rates_;
-  DeviceEvent last_step_;
   int64_t step_ = -1;
   bool in_step_ = false;
   bool said_error_ = false;
   int64_t waits_between_steps_ = 0;
+  const Stopwatch clock_;
+  SwapAllowance allowance_;
+  int64_t charged_ns_ = 0;  // Of the mover's time for swaps.
 
   // All null without slots.
   const std::unique_ptr<CacheFiller> filler_;
-  std::unique_ptr<SlotChecker> checker_;
+  const std::unique_ptr<SlotChecker> checker_;
   std::unique_ptr<SwapRound> round_;
   std::unique_ptr<FillQueue> fill_;
   std::unique_ptr<SlotLender> lender_;

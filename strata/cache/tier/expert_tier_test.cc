@@ -1,14 +1,16 @@
 #include "strata/cache/tier/expert_tier.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
-#include "strata/cache/stage/stage_pool.h"
+#include "strata/cache/tier/testing/late_work.h"
 #include "strata/cache/tier/testing/tier_machine.h"
 #include "strata/cache/tier/tier_observer.h"
 #include "strata/core/host_device.h"
@@ -34,7 +36,7 @@ TEST(ExpertTierTest, FillsTheSlotsOfThePlanAndServesTheirExpertsFromThem) {
   int64_t num_done = 0;
   const absl::StatusOr<FillReport> report = machine.tier->Fill(
       {.verify = SlotVerify::kAll,
-       .progress = [&](const CacheFiller::Progress& progress) { num_done = progress.num_done; }});
+       .progress = [&](const FillProgress& progress) { num_done = progress.num_done; }});
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->num_experts, 8);
   EXPECT_EQ(report->num_bytes, machine.plan.bytes());
@@ -53,7 +55,7 @@ TEST(ExpertTierTest, FillsTheSlotsOfThePlanAndServesTheirExpertsFromThem) {
 
 TEST(ExpertTierTest, ComputesFromHostMemoryUntilTheFillInTheBackgroundHasBroughtThem) {
   TierMachine machine({.image = false}, {.copies = HostDevice::kHeld});
-  machine.tier->StartFill({.verify = SlotVerify::kNone});
+  machine.tier->StartFill(SlotVerify::kNone);
   machine.StepWith({0});
   machine.StepWith({0});
   EXPECT_EQ(machine.tier->counters().hits, 0);
@@ -94,6 +96,63 @@ TEST(ExpertTierTest, DoesNotUseSlotsThatCouldNotBeVerified) {
   EXPECT_EQ(machine.tier->counters().hits, 0);
 }
 
+TEST(ExpertTierTest, CallsNoProgressAfterAFillThatFailed) {
+  TierMachine machine({});
+  // Four submissions fill the slots, the fifth copy is the patch that would show them.
+  machine.device.faults().FailNth(Call::kCopy, 5);
+  int num_calls = 0;
+  EXPECT_FALSE(machine.tier
+                   ->Fill({.verify = SlotVerify::kNone,
+                           .progress = [&](const FillProgress&) { ++num_calls; }})
+                   .ok());
+  machine.device.faults().Heal();
+  machine.device.ClearError();
+  const int calls_of_fill = num_calls;
+  machine.Settle();
+  EXPECT_EQ(machine.tier->slots().NumIn(SlotState::kResident), 8);
+  EXPECT_EQ(num_calls, calls_of_fill);
+  ExpectSound(machine);
+}
+
+TEST(ExpertTierTest, CallsNoProgressAfterAFillThatHadNothingToDo) {
+  TierMachine machine({});
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  int num_calls = 0;
+  ASSERT_TRUE(machine.tier->Fill({.progress = [&](const FillProgress&) { ++num_calls; }}).ok());
+  const int calls_of_fill = num_calls;
+  machine.tier->LendSlots(4).value();
+  machine.tier->FirstTokenOut();
+  machine.Settle();
+  EXPECT_EQ(machine.tier->counters().refilled, 4);
+  EXPECT_EQ(num_calls, calls_of_fill);
+}
+
+TEST(ExpertTierTest, StepsOnSeveralStreamsKeepWhatEachOfThemReads) {
+  TierMachine::Options options;
+  options.image = false;
+  TierMachine machine(options);
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  // A step on a stream of its own that comes to read its experts late.
+  LateWork late(machine.device);
+  std::vector<std::byte> anything(1);
+  StepChecker checker(machine.device, late.stream(), machine.experts, machine.geometry,
+                      machine.tier->table());
+  machine.tier->BeginStep();
+  late.WriteOver(absl::MakeSpan(anything));
+  checker.Launch({0, 1, 2, 3}, /*exactly=*/true);
+  machine.tier->EndStep(*machine.device.Record(late.stream()));
+  // Meanwhile others make its experts victims.
+  for (int i = 0; i < 50; ++i) machine.StepWith({8, 9, 10});
+  EXPECT_GT(machine.tier->counters().swaps_decided, 0);
+  EXPECT_EQ(machine.tier->counters().swaps_visible, 0);
+  late.LetRun();
+  machine.StepUntil({8, 9, 10}, [&] { return machine.ServesFromSlots({8, 9, 10}); });
+  machine.device.Drain(late.stream());
+  EXPECT_EQ(checker.num_read(), 4);
+  EXPECT_EQ(checker.num_wrong(), 0);
+  ExpectSound(machine);
+}
+
 TEST(ExpertTierTest, SwapsWhatIsUsedForWhatIsNotWithoutAnyStepReadingWrongBytes) {
   for (const Host host : {Host::kRegistered, Host::kArena, Host::kPageable}) {
     for (const bool image : {true, false}) {
@@ -113,7 +172,8 @@ TEST(ExpertTierTest, SwapsWhatIsUsedForWhatIsNotWithoutAnyStepReadingWrongBytes)
       EXPECT_GT(counters.predicted_saving_ns, 0);
       ExpectSound(machine);
       if (host == Host::kArena) {
-        EXPECT_EQ(machine.arena->num_spare_places(), 4);
+        EXPECT_EQ(machine.NumLostPlaces(), 0);
+        EXPECT_EQ(machine.arena->num_spare_places(), 4 + 1);
       }
     }
   }
@@ -199,11 +259,13 @@ class Replay : public TierObserver {
  public:
   void OnRates(int64_t, const SwapRates& rates) override { rates_.push_back(rates); }
   void OnSwapDecided(int64_t, const SwapPolicy::Swap&) override { ++num_decided_; }
-  void OnSwapVisible(int64_t step, int newcomer, int slot) override {
-    OnCameBack(step, newcomer, slot);
+  void OnSwapVisible(int64_t step, const SwapPolicy::Swap& swap, const SwapRates&, int) override {
+    changes_.push_back({step, swap.newcomer, true});
   }
-  void OnLeft(int64_t step, int expert, int) override { changes_.push_back({step, expert, false}); }
-  void OnCameBack(int64_t step, int expert, int) override {
+  void OnLeft(int64_t step, int expert, int, LeftFor) override {
+    changes_.push_back({step, expert, false});
+  }
+  void OnCameBack(int64_t step, int expert, int, CameBy) override {
     changes_.push_back({step, expert, true});
   }
 
@@ -247,7 +309,7 @@ TEST(ExpertTierTest, TellsItsObserverEnoughToReplayEveryHit) {
   TierMachine::Options options;
   options.tier.observer = &replay;
   TierMachine machine(options);
-  machine.tier->StartFill({});
+  machine.tier->StartFill(SlotVerify::kSample);
   std::vector<std::vector<int>> used;
   for (int i = 0; i < 300; ++i) {
     const std::vector<int> indices = {i / 40 % 16, (i / 40 + 7) % 16};
@@ -305,18 +367,17 @@ TEST(ExpertTierTest, MeasuresWhatSwapsSaveOverTheHorizonTheyWereDecidedFor) {
   EXPECT_DOUBLE_EQ(counters.realized_saving_ns, 9 * bytes);
 }
 
-TEST(ExpertTierTest, SaysThatPatchBuffersAreTooFewForTheSwapsOfARound) {
-  TierMachine machine({});
-  const auto few =
-      std::move(StagePool::Create({.stage_bytes = 32, .num_stages = 4}, machine.memory)).value();
-  ExpertTier::Options options = {
-      .policy = {.max_swaps = 3}, .table_stream = &machine.stream, .table_patches = few.get()};
-  const absl::Status refused =
-      ExpertTier::Create(
-          options, machine.geometry, machine.plan,
-          {.device = machine.device, .source = *machine.source, .stages = machine.stages.get()})
-          .status();
-  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+TEST(ExpertTierTest, SwapsTakeNoMoreOfTheCoresThanTheirShareOfTheTime) {
+  TierMachine::Options options;
+  options.tier.swap_share = 1e-6;  // A pause of minutes for every millisecond.
+  TierMachine machine(options);
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  machine.StepUntil({8, 9}, [&] { return machine.tier->counters().swaps_visible > 0; });
+  const int64_t decided = machine.tier->counters().swaps_decided;
+  for (int i = 0; i < 50; ++i) machine.StepWith({12, 13});
+  ExpectSound(machine);
+  EXPECT_EQ(machine.tier->counters().swaps_decided, decided);
+  EXPECT_GE(machine.tier->counters().rounds_skipped, 50);
 }
 
 TEST(ExpertTierTest, TurnsAdaptationOffWithNoSwaps) {

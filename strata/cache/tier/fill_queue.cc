@@ -1,9 +1,8 @@
 #include "strata/cache/tier/fill_queue.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -11,6 +10,7 @@
 #include "glog/logging.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/tier/arena_tenants.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_cache.h"
@@ -28,12 +28,18 @@ FillQueue::FillQueue(const Collaborators& collaborators, int max_chunk)
   queue_.reserve(collaborators.residency.geometry().size());
 }
 
-void FillQueue::Fill(absl::Span<const int> hottest_first, SlotVerify verify, Progress progress) {
-  CHECK(!under_way());
+void FillQueue::Fill(absl::Span<const int> hottest_first, SlotVerify verify) {
+  std::vector<int> coming_back;
+  std::vector<bool> is_queued(returning_.size(), false);
+  for (const int expert : hottest_first) is_queued[expert] = true;
+  for (; next_ < queue_.size(); ++next_) {
+    const int expert = queue_[next_];
+    if (returning_[expert] && !is_queued[expert]) coming_back.push_back(expert);
+  }
   queue_.assign(hottest_first.begin(), hottest_first.end());
+  queue_.insert(queue_.end(), coming_back.begin(), coming_back.end());
   next_ = 0;
   verify_ = verify;
-  progress_ = std::move(progress);
   report_ = FillReport();
 }
 
@@ -68,8 +74,7 @@ void FillQueue::StartNext(int chunk, const StepGap& gap) {
     ++num_added;
   }
   if (num_added == 0) return;
-  chunk_start_ = Clock::now();
-  copies_.Start(gap.last_step, verify_, nullptr);
+  copies_.Start(gap.in_use, verify_);
   // One slot is proof enough of the first.
   if (verify_ == SlotVerify::kFirst) verify_ = SlotVerify::kNone;
 }
@@ -78,53 +83,48 @@ absl::Status FillQueue::Advance(const StepGap& gap) {
   if (!under_way()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const SlotCopies::Outcome outcome, copies_.Advance(gap.wait));
   if (outcome == SlotCopies::Outcome::kUnderWay) {
-    if (!parts_.mover.busy()) ++parts_.counters.postponed;
+    if (!parts_.mover.busy()) parts_.journal.OnPostponed(gap.next_step);
     return absl::OkStatus();
   }
-  report_.seconds += std::chrono::duration<double>(Clock::now() - chunk_start_).count();
+  report_.seconds += static_cast<double>(copies_.work().work_ns) / 1e9;
   if (outcome == SlotCopies::Outcome::kShown) {
     Show(gap);
   } else {
-    parts_.counters.fills_failed += static_cast<int64_t>(copies_.placements().size());
-    for (const Residency::Placement& each : copies_.placements()) returning_[each.expert] = false;
-    if (report_.status.ok()) report_.status = DeepCopy(copies_.failure());
+    for (const Residency::Placement& each : copies_.placements()) {
+      returning_[each.expert] = false;
+      parts_.journal.OnFillFailed(gap.next_step, each.expert);
+    }
+    if (report_.status.ok()) report_.status = DeepCopy(copies_.work().status);
   }
   copies_.Clear();
-  ReportProgress();
   return absl::OkStatus();
 }
 
 void FillQueue::Show(const StepGap& gap) {
+  using CameBy = TierObserver::CameBy;
   for (const auto [expert, slot] : copies_.placements()) {
-    parts_.ledger.SettleFor(expert);
-    if (returning_[expert]) {
-      ++parts_.counters.refilled;
-      returning_[expert] = false;
-    }
-    if (parts_.observer != nullptr) parts_.observer->OnCameBack(gap.next_step, expert, slot);
+    parts_.tenants.NoteInSlot(expert);
+    parts_.journal.OnCameBack(gap.next_step, expert, slot,
+                              returning_[expert] ? CameBy::kRefill : CameBy::kFill);
+    returning_[expert] = false;
   }
-  const int64_t num_experts = static_cast<int64_t>(copies_.placements().size());
-  parts_.counters.fills += num_experts;
-  parts_.counters.fill_bytes += copies_.bytes();
   const bool has_slot0 = copies_.placements()[0].slot == 0;
-  if (has_slot0 && copies_.num_verified() > 0) report_.slot0_verified = true;
-  report_.num_experts += num_experts;
+  if (has_slot0 && copies_.work().num_verified > 0) report_.slot0_verified = true;
+  report_.num_experts += static_cast<int64_t>(copies_.placements().size());
   report_.num_bytes += copies_.bytes();
-  report_.num_verified += copies_.num_verified();
+  report_.num_verified += copies_.work().num_verified;
 }
 
-void FillQueue::ReportProgress() {
-  if (!progress_) return;
-  int64_t num_bytes = report_.num_bytes;
+FillProgress FillQueue::progress() const {
+  FillProgress progress = {.num_done = report_.num_experts,
+                           .num_items = report_.num_experts,
+                           .bytes_done = report_.num_bytes,
+                           .num_bytes = report_.num_bytes};
   for (size_t i = next_; i < queue_.size(); ++i) {
-    num_bytes += parts_.residency.geometry().BlobBytes(queue_[i]);
+    ++progress.num_items;
+    progress.num_bytes += parts_.residency.geometry().BlobBytes(queue_[i]);
   }
-  progress_({.num_done = report_.num_experts,
-             .num_items = report_.num_experts + static_cast<int64_t>(queue_.size() - next_),
-             .bytes_done = report_.num_bytes,
-             .num_bytes = num_bytes});
-  // What it borrows need not last longer than the fill: refills do not call it.
-  if (next_ == queue_.size()) progress_ = nullptr;
+  return progress;
 }
 
 }  // namespace strata

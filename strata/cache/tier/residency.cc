@@ -12,6 +12,7 @@
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/slot_cache.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/status_macros.h"
 
 namespace strata {
@@ -73,11 +74,9 @@ ExpertEntry Residency::AliasOf(int expert) const {
 
 ExpertEntry Residency::EntryInSlot(const Placement& placement) const {
   ExpertEntry entry = {.form = EntryForm::kSlot};
-  const ExpertSlices& slices = source_.files().Slices(IdOf(placement.expert));
-  int64_t offset = 0;
-  for (size_t i = 0; i < slices.size(); ++i) {
-    entry.parts[i] = slots_.data(placement.slot) + offset;
-    offset = ExpertFiles::NextPart(offset + slices[i].bytes);
+  const BlobLayout layout = source_.files().LayoutOf(IdOf(placement.expert));
+  for (int i = 0; i < layout.num_parts(); ++i) {
+    entry.parts[i] = slots_.data(placement.slot) + layout.offset(i);
   }
   return entry;
 }

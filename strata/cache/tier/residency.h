@@ -19,6 +19,7 @@
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/slot_cache.h"
+#include "strata/core/gguf/expert_layout.h"
 
 namespace strata {
 

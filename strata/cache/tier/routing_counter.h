@@ -16,11 +16,10 @@ namespace strata {
 
 class RoutingCounter {
  public:
+  // Misses that have an address are served by `path`; the others are staged.
   RoutingCounter(const ExpertGeometry& geometry, const ExpertTable& table, MissPath path,
                  TierCounters& counters);
 
-  // How misses are served that have an address; the others are staged.
-  void SetMissPath(MissPath path) { path_ = path; }
   // One token's choice of expert `number` in that step, at most once for a number and a token.
   // Steps ascend.
   void Count(int number, int64_t step);
@@ -29,7 +28,7 @@ class RoutingCounter {
   const ExpertGeometry& geometry_;
   const ExpertTable& table_;
   TierCounters& counters_;
-  MissPath path_;
+  const MissPath path_;
   std::vector<int64_t> last_step_;  // By number: in which it was counted.
 };
 

@@ -68,7 +68,6 @@ void SlotCache::StartCopy(int slot, int expert) {
   CHECK_EQ(slot_of_[expert], kNone) << "expert " << expert << " has a slot already";
   Forget(slot);
   slots_[slot].expert = expert;
-  ++slots_[slot].generation;
   slot_of_[expert] = slot;
   SetState(slot, SlotState::kCopying);
 }
@@ -93,7 +92,6 @@ void SlotCache::Lend(int slot) {
 
 void SlotCache::TakeBack(int slot) {
   CHECK(state(slot) == SlotState::kLent) << "slot " << slot << " is " << NameOf(state(slot));
-  ++slots_[slot].generation;
   SetState(slot, SlotState::kEmpty);
 }
 

@@ -49,8 +49,6 @@ class SlotCache {
   SlotState state(int slot) const { return slots_[slot].state; }
   // The expert that the slot holds or receives.
   int expert(int slot) const { return slots_[slot].expert; }
-  // Counts what was copied into the slot: differs whenever its bytes may.
-  uint32_t generation(int slot) const { return slots_[slot].generation; }
   // The slot that holds or receives the expert.
   int SlotOf(int expert) const { return slot_of_[expert]; }
   bool IsResident(int expert) const {
@@ -76,7 +74,6 @@ class SlotCache {
   struct Slot {
     SlotState state = SlotState::kEmpty;
     int expert = kNone;
-    uint32_t generation = 0;
   };
 
   SlotCache(SlotPlan plan, int num_experts, DeviceMemory memory);

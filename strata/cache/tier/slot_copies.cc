@@ -1,15 +1,11 @@
 #include "strata/cache/tier/slot_copies.h"
 
-#include <functional>
-#include <utility>
-
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "glog/logging.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/residency.h"
-#include "strata/core/device_event.h"
+#include "strata/core/device_events.h"
 #include "strata/core/status_macros.h"
 
 namespace strata {
@@ -28,19 +24,16 @@ void SlotCopies::Add(const Residency::Placement& placement) {
   bytes_ += residency_.geometry().BlobBytes(placement.expert);
 }
 
-void SlotCopies::Start(const DeviceEvent& after, SlotVerify verify,
-                       std::function<void(const CacheFiller::Progress&)> progress) {
-  mover_.StartCopies(
-      {.items = items_, .after = after, .verify = verify, .progress = std::move(progress)});
+void SlotCopies::Start(const DeviceEvents& after, SlotVerify verify) {
+  mover_.StartCopies({.items = items_, .after = after, .verify = verify});
 }
 
 absl::StatusOr<SlotCopies::Outcome> SlotCopies::Advance(ExpertTable::Wait wait) {
   CHECK(!empty());
   if (!copied_) {
     if (mover_.running()) return Outcome::kUnderWay;
-    failure_ = mover_.Take();
-    num_verified_ = mover_.num_verified();
-    if (!failure_.ok()) {
+    work_ = mover_.Take();
+    if (!work_.status.ok()) {
       for (const Residency::Placement& placement : placements_) {
         residency_.slots().EndCopy(placement.slot, false);
         residency_.SetIdle(placement.expert);
@@ -58,7 +51,7 @@ void SlotCopies::Clear() {
   items_.clear();
   bytes_ = 0;
   copied_ = false;
-  failure_ = absl::OkStatus();
+  work_ = ExpertMover::Outcome();
 }
 
 }  // namespace strata

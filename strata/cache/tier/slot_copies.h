@@ -7,18 +7,15 @@
 #define STRATA_CACHE_TIER_SLOT_COPIES_H_
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/residency.h"
-#include "strata/cache/transfer/cache_filler.h"
 #include "strata/cache/transfer/fill_item.h"
-#include "strata/core/device_event.h"
+#include "strata/core/device_events.h"
 
 namespace strata {
 
@@ -34,20 +31,19 @@ class SlotCopies {
   // The expert goes into a slot that is empty or draining. Before Start.
   void Add(const Residency::Placement& placement);
   // The mover, which is not busy, copies them; items are in the order of Add.
-  void Start(const DeviceEvent& after, SlotVerify verify,
-             std::function<void(const CacheFiller::Progress&)> progress);
+  void Start(const DeviceEvents& after, SlotVerify verify);
 
   enum class Outcome {
     kUnderWay,  // Copies run, or the table could not be changed: ask again before a later step.
     kShown,     // All experts are resident.
-    kFailed,    // failure() says why; all slots are empty, entries as they were.
+    kFailed,    // work() says why; all slots are empty, entries as they were.
   };
   // Asks the mover, and shows the experts in the table once all copies have ended. Blocks only with
   // kForBuffers, for buffers. An error is the table's: ask again. After kShown and kFailed the
   // group is to be cleared.
   absl::StatusOr<Outcome> Advance(ExpertTable::Wait wait);
-  const absl::Status& failure() const { return failure_; }
-  int num_verified() const { return num_verified_; }
+  // How the mover's work ended.
+  const ExpertMover::Outcome& work() const { return work_; }
   void Clear();
 
  private:
@@ -57,8 +53,7 @@ class SlotCopies {
   std::vector<FillItem> items_;
   int64_t bytes_ = 0;
   bool copied_ = false;
-  absl::Status failure_;
-  int num_verified_ = 0;
+  ExpertMover::Outcome work_;
 };
 
 }  // namespace strata

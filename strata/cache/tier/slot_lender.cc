@@ -1,7 +1,6 @@
 #include "strata/cache/tier/slot_lender.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -11,9 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
+#include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_cache.h"
 #include "strata/cache/tier/slot_loan.h"
+#include "strata/core/device_events.h"
 #include "strata/core/status_macros.h"
 
 namespace strata {
@@ -21,6 +22,8 @@ namespace strata {
 SlotLender::SlotLender(const Collaborators& collaborators) : parts_(collaborators) {
   leaving_.reserve(parts_.residency.table().max_changes());
 }
+
+SlotLender::~SlotLender() { CHECK(!out()) << "a loan outlives the tier that it is of"; }
 
 absl::StatusOr<int> SlotLender::SlotsFor(int64_t bytes) const {
   const SlotPlan& plan = parts_.residency.slots().plan();
@@ -55,11 +58,11 @@ absl::StatusOr<SlotLoan> SlotLender::Lend(int num_slots, const StepGap& gap) {
   }
   first_token_is_out_ = false;
   num_out_ = num_slots;
-  parts_.counters.lent += num_slots;
+  parts_.journal.OnLent(gap.next_step, num_slots);
   const int64_t offset = slots.plan().OffsetOf(first);
   return SlotLoan({slots.data(first), static_cast<size_t>(slots.plan().bytes() - offset)},
-                  num_slots, gap.last_step,
-                  [this](DeviceEvent last_use) { TakeBack(std::move(last_use)); });
+                  num_slots, gap.in_use,
+                  [this](const DeviceEvents& last_uses) { TakeBack(last_uses); });
 }
 
 absl::Status SlotLender::MoveOut(int first_slot, const StepGap& gap) {
@@ -77,48 +80,36 @@ absl::Status SlotLender::MoveOutGroup(const StepGap& gap) {
   ASSIGN_OR_RETURN(const bool left, parts_.residency.Leave(leaving_, gap.wait));
   if (!left) return absl::UnavailableError("no buffers to change the expert table from");
   for (const auto [expert, slot] : leaving_) {
-    parts_.ledger.SettleFor(expert);
     parts_.fill.AddReturning(expert);
-    if (parts_.observer != nullptr) parts_.observer->OnLeft(gap.next_step, expert, slot);
+    parts_.journal.OnLeft(gap.next_step, expert, slot, TierObserver::LeftFor::kLoan);
   }
   leaving_.clear();
   return absl::OkStatus();
 }
 
-void SlotLender::TakeBack(DeviceEvent last_use) {
+void SlotLender::TakeBack(const DeviceEvents& last_uses) {
   SlotCache& slots = parts_.residency.slots();
   for (int i = 1; i <= num_out_; ++i) slots.TakeBack(slots.num_slots() - i);
   num_out_ = 0;
-  last_use_ = std::move(last_use);
+  parts_.uses.AddLoan(last_uses);
   if (first_token_is_out_) parts_.fill.Resume();
 }
 
 void SlotLender::FirstTokenOut(const SwapPolicy& policy) {
   if (std::exchange(first_token_is_out_, true)) return;
   parts_.fill.Sort(policy);
-  if (!parts_.fill.done()) refill_start_ = Clock::now();
+  if (!parts_.fill.done()) refill_.emplace();
   if (!out()) parts_.fill.Resume();
 }
 
-bool SlotLender::HasMemory() {
-  if (out()) return true;
-  if (last_use_.empty()) return false;
-  // While the device cannot tell, it may be in use.
-  const absl::StatusOr<bool> ended = parts_.device.HasEnded(last_use_);
-  if (!ended.ok()) parts_.device.ClearError();
-  if (!ended.ok() || !*ended) return true;
-  last_use_ = DeviceEvent();
-  return false;
-}
-
 void SlotLender::Advance() {
-  if (refill_start_.has_value() && parts_.fill.done()) StopRefillClock();
+  if (refill_.has_value() && parts_.fill.done()) StopRefillClock();
 }
 
 void SlotLender::StopRefillClock() {
-  if (!refill_start_.has_value()) return;
-  parts_.counters.refill_ns += std::chrono::nanoseconds(Clock::now() - *refill_start_).count();
-  refill_start_.reset();
+  if (!refill_.has_value()) return;
+  parts_.journal.OnRefilled(refill_->ns());
+  refill_.reset();
 }
 
 }  // namespace strata

@@ -1,46 +1,43 @@
 // Lends the tail slots of a cache, and sees to it that what had to leave comes back.
 //
-// The experts in them go to their aliases first. When the loan has ended, its memory is used no
-// more, and the first token is out, they are queued to come back, hottest first. Until then they
-// are misses like others. A loan may follow before they are all back, with or without a first token
-// in between.
+// The experts in them go to their aliases first. When the loan has ended, no loan's memory is used
+// any more, and the first token is out, they are queued to come back, hottest first. Until then
+// they are misses like others. A loan may follow before they are all back, with or without a first
+// token in between.
 //
-// Used by the decode thread alone, between steps. Collaborators outlive it.
+// Used by the decode thread alone, between steps. Collaborators outlive it; it outlives the loan.
 #ifndef STRATA_CACHE_TIER_SLOT_LENDER_H_
 #define STRATA_CACHE_TIER_SLOT_LENDER_H_
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "strata/cache/policy/saving_ledger.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/tier/fill_queue.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_loan.h"
-#include "strata/cache/tier/swap_round.h"
-#include "strata/cache/tier/tier_counters.h"
+#include "strata/cache/tier/slot_uses.h"
+#include "strata/cache/tier/step_gap.h"
 #include "strata/cache/tier/tier_observer.h"
-#include "strata/core/device.h"
-#include "strata/core/device_event.h"
+#include "strata/core/device_events.h"
+#include "strata/core/stopwatch.h"
 
 namespace strata {
 
 class SlotLender {
  public:
   struct Collaborators {
-    Device& device;
     Residency& residency;
+    SlotUses& uses;
     FillQueue& fill;
-    SavingLedger& ledger;
-    TierCounters& counters;
-    TierObserver* observer;  // May be null.
+    TierObserver& journal;
   };
 
   explicit SlotLender(const Collaborators& collaborators);
+  ~SlotLender();
 
   // The fewest tail slots that hold so many bytes; kResourceExhausted when all do not.
   absl::StatusOr<int> SlotsFor(int64_t bytes) const;
@@ -49,26 +46,23 @@ class SlotLender {
   absl::StatusOr<SlotLoan> Lend(int num_slots, const StepGap& gap);
   void FirstTokenOut(const SwapPolicy& policy);
 
-  // Whether a loan is out, or its memory may still be in use.
-  bool HasMemory();
+  // Whether a loan is out, or the memory of one may still be in use.
+  bool has_memory() const { return out() || parts_.uses.by_loans(); }
   bool out() const { return num_out_ > 0; }
   // Ends the clock of a refill that is done.
   void Advance();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   // Entries of the experts in these slots and all after them go to their aliases.
   absl::Status MoveOut(int first_slot, const StepGap& gap);
   absl::Status MoveOutGroup(const StepGap& gap);
-  void TakeBack(DeviceEvent last_use);
+  void TakeBack(const DeviceEvents& last_uses);
   void StopRefillClock();
 
   const Collaborators parts_;
   int num_out_ = 0;  // The last slots.
-  DeviceEvent last_use_;
   bool first_token_is_out_ = true;
-  std::optional<Clock::time_point> refill_start_;
+  std::optional<Stopwatch> refill_;  // While what left for a loan comes back.
   std::vector<Residency::Placement> leaving_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -10,6 +11,7 @@
 #include "glog/logging.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/tier/arena_tenants.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_cache.h"
@@ -34,11 +36,10 @@ void SwapRound::Start(absl::Span<const Swap> swaps, const SwapRates& rates, cons
   if (swaps.empty()) return;
   rates_ = rates;
   swaps_.assign(swaps.begin(), swaps.end());
-  parts_.counters.swaps_decided += static_cast<int64_t>(swaps.size());
   for (const Swap& swap : swaps_) {
     parts_.residency.SetBusy(swap.newcomer);
     if (swap.victim >= 0) parts_.residency.SetBusy(swap.victim);
-    if (parts_.observer != nullptr) parts_.observer->OnSwapDecided(gap.next_step, swap);
+    parts_.journal.OnSwapDecided(gap.next_step, swap);
   }
   FindVictimsWithoutAlias();
   phase_ = without_alias_.empty() ? Phase::kReady : Phase::kGettingAliases;
@@ -47,39 +48,36 @@ void SwapRound::Start(absl::Span<const Swap> swaps, const SwapRates& rates, cons
   }
 }
 
-bool SwapRound::NeedsSparePlace(const Swap& swap) const {
-  if (parts_.arena == nullptr || swap.victim < 0) return false;
-  const Residency& residency = parts_.residency;
-  return !residency.LocateHost(swap.victim).pinned() &&
-         residency.LocateHost(swap.newcomer).form == HostForm::kArena;
-}
-
 void SwapRound::FindVictimsWithoutAlias() {
   without_alias_.clear();
+  int num_surplus = parts_.tenants.num_surplus_places();
   for (const Swap& swap : swaps_) {
-    if (NeedsSparePlace(swap)) without_alias_.push_back(parts_.residency.IdOf(swap.victim));
+    if (swap.victim < 0 || !parts_.tenants.HasNoAlias(swap.victim)) continue;
+    if (!parts_.tenants.LeavesPlace(swap.newcomer) && num_surplus-- <= 0) continue;
+    without_alias_.push_back(parts_.residency.IdOf(swap.victim));
   }
 }
 
 absl::Status SwapRound::Advance(const StepGap& gap) {
   if (phase_ == Phase::kGettingAliases) {
     if (parts_.mover.running()) return absl::OkStatus();
-    TakeAliases();
+    TakeAliases(gap);
   }
   if (phase_ == Phase::kReady) return MoveVictimsOut(gap);
   if (phase_ == Phase::kCopying) return AdvanceCopies(gap);
   return absl::OkStatus();
 }
 
-// Swaps whose victims were to get a place and got none are dropped.
-void SwapRound::TakeAliases() {
-  parts_.mover.Take().IgnoreError();  // Inserting tells its outcome by expert.
+// Swaps whose victims had to get a place and got none are dropped.
+void SwapRound::TakeAliases(const StepGap& gap) {
+  mover_ns_ += parts_.mover.Take().work_ns;  // Inserting tells its outcome by expert.
   size_t next = 0, num_kept = 0;
   for (const Swap& swap : swaps_) {
     const bool was_asked_for = next < without_alias_.size() && swap.victim >= 0 &&
                                parts_.residency.IdOf(swap.victim) == without_alias_[next];
-    if (was_asked_for && !got_alias_[next++]) {
-      Drop(swap);
+    const bool got_none = was_asked_for && !got_alias_[next++];
+    if (got_none && parts_.tenants.LeavesPlace(swap.newcomer)) {
+      Drop(swap, gap);
     } else {
       swaps_[num_kept++] = swap;
     }
@@ -98,13 +96,11 @@ absl::Status SwapRound::MoveVictimsOut(const StepGap& gap) {
   if (!victims_.empty()) {
     ASSIGN_OR_RETURN(const bool left, parts_.residency.Leave(victims_, gap.wait));
     if (!left) {
-      ++parts_.counters.postponed;
+      parts_.journal.OnPostponed(gap.next_step);
       return absl::OkStatus();
     }
-    for (const Residency::Placement& victim : victims_) {
-      parts_.ledger.SettleFor(victim.expert);
-      if (parts_.observer == nullptr) continue;
-      parts_.observer->OnLeft(gap.next_step, victim.expert, victim.slot);
+    for (const auto [expert, slot] : victims_) {
+      parts_.journal.OnLeft(gap.next_step, expert, slot, TierObserver::LeftFor::kSwap);
     }
   }
   StartCopies(gap);
@@ -121,24 +117,24 @@ void SwapRound::StartCopies(const StepGap& gap) {
     CHECK_NE(slot, SlotCache::kNone) << "the empty slot of a swap was given away";
     copies_.Add({swap.newcomer, slot});
   }
-  // Empty slots were emptied before steps that the event stands for, too.
-  copies_.Start(gap.last_step, SlotVerify::kNone, nullptr);
+  // Empty slots were emptied before steps that these events stand for, too.
+  copies_.Start(gap.in_use, SlotVerify::kNone);
   phase_ = Phase::kCopying;
 }
 
 absl::Status SwapRound::AdvanceCopies(const StepGap& gap) {
   ASSIGN_OR_RETURN(const SlotCopies::Outcome outcome, copies_.Advance(gap.wait));
   if (outcome == SlotCopies::Outcome::kUnderWay) {
-    if (!parts_.mover.busy()) ++parts_.counters.postponed;
+    if (!parts_.mover.busy()) parts_.journal.OnPostponed(gap.next_step);
     return absl::OkStatus();
   }
+  mover_ns_ += copies_.work().work_ns;
   if (outcome == SlotCopies::Outcome::kShown) {
     Show(gap);
   } else {
-    parts_.counters.swaps_failed += static_cast<int64_t>(swaps_.size());
-    if (first_failure_.ok()) {
-      first_failure_ = copies_.failure();
-      LOG(WARNING) << "experts stay in host memory: " << first_failure_.message();
+    for (const Swap& swap : swaps_) parts_.journal.OnSwapFailed(gap.next_step, swap);
+    if (!std::exchange(said_failure_, true)) {
+      LOG(WARNING) << "experts stay in host memory: " << copies_.work().status.message();
     }
   }
   End();
@@ -148,27 +144,24 @@ absl::Status SwapRound::AdvanceCopies(const StepGap& gap) {
 void SwapRound::Show(const StepGap& gap) {
   for (size_t i = 0; i < swaps_.size(); ++i) {
     const auto [newcomer, slot] = copies_.placements()[i];
-    parts_.ledger.Open(swaps_[i], rates_);
-    if (parts_.arena != nullptr && parts_.arena->Find(parts_.residency.IdOf(newcomer)) != nullptr) {
-      parts_.arena->Release(parts_.residency.IdOf(newcomer), gap.last_step);
-    }
-    if (parts_.observer != nullptr) parts_.observer->OnSwapVisible(gap.next_step, newcomer, slot);
+    parts_.tenants.NoteInSlot(newcomer);
+    parts_.journal.OnSwapVisible(gap.next_step, swaps_[i], rates_, slot);
   }
-  parts_.counters.swaps_visible += static_cast<int64_t>(swaps_.size());
-  parts_.counters.swap_bytes += copies_.bytes();
 }
 
-void SwapRound::DropUnstarted() {
-  if (phase_ == Phase::kGettingAliases) TakeAliases();
+void SwapRound::DropUnstarted(const StepGap& gap) {
+  if (phase_ == Phase::kGettingAliases) TakeAliases(gap);
   if (phase_ != Phase::kReady) return;
-  for (const Swap& swap : swaps_) Drop(swap);
+  for (const Swap& swap : swaps_) Drop(swap, gap);
   End();
 }
 
-void SwapRound::Drop(const Swap& swap) {
-  ++parts_.counters.swaps_dropped;
+void SwapRound::Drop(const Swap& swap, const StepGap& gap) {
+  parts_.journal.OnSwapDropped(gap.next_step, swap);
   parts_.residency.SetIdle(swap.newcomer);
-  if (swap.victim >= 0) parts_.residency.SetIdle(swap.victim);
+  if (swap.victim < 0) return;
+  parts_.residency.SetIdle(swap.victim);
+  parts_.tenants.NoteInSlot(swap.victim);  // It may have got a place meanwhile.
 }
 
 void SwapRound::End() {

@@ -3,14 +3,16 @@
 //
 //   (0) a victim without a pinned alias gets a spare place of the arena, on the mover's thread;
 //   (1) the victims' entries point to their aliases,
-//   (2) and the copies into their slots start, behind the event of the last step that was launched
-//       before (1);
+//   (2) and the copies into their slots start, behind all that may still use the slots, such as the
+//       steps that were launched before (1);
 //   (3) once the copies are seen to have ended, the newcomers' entries point to the slots;
-//   (4) the newcomers' own places in the arena are spare after the last step launched before (3).
+//   (4) the newcomers' own places in the arena are spare after the steps launched before (3), as
+//       are those of victims that got one and then stayed: see ArenaTenants.
 //
-// A victim takes a spare place exactly where its newcomer will leave one, so the arena never runs
-// out of them; without one the swap is dropped. Copies that fail leave entries at the aliases and
-// the slots empty.
+// A victim takes a spare place where its newcomer will leave one, so the arena never runs out of
+// them; without one the swap is dropped. Where the newcomer has none to leave, after a loan, the
+// victim takes one only if there are more than swaps need. Copies that fail leave entries at the
+// aliases and the slots empty.
 //
 // Used by the decode thread alone, between steps; nothing is allocated after warm-up. Collaborators
 // outlive it.
@@ -23,35 +25,24 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "strata/cache/host/pinned_arena.h"
-#include "strata/cache/policy/saving_ledger.h"
 #include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/tier/arena_tenants.h"
 #include "strata/cache/tier/expert_mover.h"
-#include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_copies.h"
-#include "strata/cache/tier/tier_counters.h"
+#include "strata/cache/tier/step_gap.h"
 #include "strata/cache/tier/tier_observer.h"
-#include "strata/core/device_event.h"
+#include "strata/core/gguf/expert_layout.h"
 
 namespace strata {
-
-// A moment between two steps.
-struct StepGap {
-  int64_t next_step = 0;
-  const DeviceEvent& last_step;  // Ends when all steps that were launched have.
-  ExpertTable::Wait wait = ExpertTable::Wait::kNever;
-};
 
 class SwapRound {
  public:
   struct Collaborators {
     Residency& residency;
     ExpertMover& mover;
-    PinnedArena* arena;  // May be null.
-    SavingLedger& ledger;
-    TierCounters& counters;
-    TierObserver* observer;  // May be null.
+    ArenaTenants& tenants;
+    TierObserver& journal;
   };
 
   SwapRound(const Collaborators& collaborators, int max_swaps);
@@ -61,10 +52,10 @@ class SwapRound {
   void Start(absl::Span<const SwapPolicy::Swap> swaps, const SwapRates& rates, const StepGap& gap);
   // Does what is due before the next step. An error is the table's; the round goes on later.
   absl::Status Advance(const StepGap& gap);
+  // How long the mover has worked for rounds so far.
+  int64_t mover_ns() const { return mover_ns_; }
   // Drops the swaps if their victims have not left yet. Waits for the mover's work on aliases.
-  void DropUnstarted();
-  // Why copies failed for the first time; ok when none did.
-  const absl::Status& first_failure() const { return first_failure_; }
+  void DropUnstarted(const StepGap& gap);
 
  private:
   enum class Phase {
@@ -75,13 +66,12 @@ class SwapRound {
   };
 
   void FindVictimsWithoutAlias();
-  bool NeedsSparePlace(const SwapPolicy::Swap& swap) const;
-  void TakeAliases();
+  void TakeAliases(const StepGap& gap);
   absl::Status MoveVictimsOut(const StepGap& gap);
   void StartCopies(const StepGap& gap);
   absl::Status AdvanceCopies(const StepGap& gap);
   void Show(const StepGap& gap);
-  void Drop(const SwapPolicy::Swap& swap);
+  void Drop(const SwapPolicy::Swap& swap, const StepGap& gap);
   void End();
 
   const Collaborators parts_;
@@ -92,7 +82,8 @@ class SwapRound {
   std::vector<ExpertId> without_alias_;
   const std::unique_ptr<bool[]> got_alias_;  // As without_alias_.
   SlotCopies copies_;
-  absl::Status first_failure_;
+  int64_t mover_ns_ = 0;
+  bool said_failure_ = false;
 };
 
 }  // namespace strata

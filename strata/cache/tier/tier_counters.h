@@ -31,7 +31,7 @@ struct TierCounters {
   std::array<int64_t, kNumEntryForms> bytes = {};
 
   // Rounds: due ones, and those that did not take place because the one before it, a fill or a loan
-  // was still under way.
+  // was still under way, or swaps had taken their share of the time.
   int64_t rounds = 0;
   int64_t rounds_skipped = 0;
   // Steps at which a round, or a fill, had to stand back: no patch buffer, or a refusal.

@@ -11,7 +11,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "strata/cache/tier/expert_tier.h"
+#include "strata/cache/tier/testing/late_work.h"
 #include "strata/cache/tier/testing/tier_machine.h"
+#include "strata/core/device_events.h"
 #include "strata/core/host_device.h"
 
 namespace strata {
@@ -104,11 +106,14 @@ TEST(TierLendingTest, BringsTheHottestBackFirst) {
   options.tier.policy.decay = 0.999;
   options.tier.fill_chunk = 1;
   struct Recorder : TierObserver {
-    void OnRates(int64_t, const SwapRates&) override {}
-    void OnSwapDecided(int64_t, const SwapPolicy::Swap&) override {}
-    void OnSwapVisible(int64_t, int, int) override {}
-    void OnLeft(int64_t, int expert, int) override { left.push_back(expert); }
-    void OnCameBack(int64_t, int expert, int) override { came.push_back(expert); }
+    void OnLeft(int64_t, int expert, int, LeftFor why) override {
+      EXPECT_EQ(why, LeftFor::kLoan);
+      left.push_back(expert);
+    }
+    void OnCameBack(int64_t, int expert, int, CameBy how) override {
+      EXPECT_EQ(how, left.empty() ? CameBy::kFill : CameBy::kRefill);
+      came.push_back(expert);
+    }
     std::vector<int> left, came;
   } recorder;
   options.tier.observer = &recorder;
@@ -166,7 +171,7 @@ TEST(TierLendingTest, CopiesNothingIntoMemoryThatThePromptStillUses) {
   TierMachine::Options options = Static();
   options.image = false;
   TierMachine machine(options, {.copies = HostDevice::kHeld});
-  machine.tier->StartFill({.verify = SlotVerify::kNone});
+  machine.tier->StartFill(SlotVerify::kNone);
   while (!machine.tier->fill_done()) {
     machine.StepWith({});
     machine.device.RunHeldCopies();
@@ -200,9 +205,102 @@ TEST(TierLendingTest, CopiesNothingIntoMemoryThatThePromptStillUses) {
   EXPECT_EQ(machine.NumWrongSlots(), 0);
 }
 
+TEST(TierLendingTest, ASecondLoanDoesNotForgetTheWorkOfTheFirst) {
+  TierMachine machine(Static());
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  LateWork work(machine.device);
+  {
+    SlotLoan first = *machine.tier->LendSlots(4);
+    first.ReleaseAfter(work.WriteOver(first.memory()));
+  }
+  {
+    const SlotLoan second = *machine.tier->LendSlots(4);
+    DeviceEvents ready_after = second.ready_after();
+    EXPECT_FALSE(ready_after.HaveEnded(machine.device)) << "the first loan's work may still write";
+  }
+  machine.tier->FirstTokenOut();
+  for (int i = 0; i < 10; ++i) {
+    machine.StepWith({0, 1, 2, 3});
+    EXPECT_EQ(machine.tier->slots().NumIn(SlotState::kCopying), 0);
+  }
+  work.LetRun();
+  machine.StepUntil({0}, [&] { return machine.tier->counters().refilled == 4; });
+  ExpectSound(machine);
+}
+
+TEST(TierLendingTest, AllStreamsThatAPromptWorksOnMustHaveEnded) {
+  TierMachine machine(Static());
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  LateWork work(machine.device);
+  {
+    SlotLoan loan = *machine.tier->LendSlots(4);
+    loan.ReleaseAfter(work.WriteOver(loan.memory()));
+    Scribble(machine, loan);  // Ends at once.
+  }
+  machine.tier->FirstTokenOut();
+  for (int i = 0; i < 10; ++i) {
+    machine.StepWith({0, 1, 2, 3});
+    EXPECT_EQ(machine.tier->slots().NumIn(SlotState::kCopying), 0);
+  }
+  work.LetRun();
+  machine.StepUntil({0}, [&] { return machine.tier->counters().refilled == 4; });
+  ExpectSound(machine);
+}
+
+TEST(TierLendingTest, AFillThatIsWaitedForCopiesBehindTheWorkOfALoanThatIsOver) {
+  TierMachine machine(Static());
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  LateWork work(machine.device);
+  {
+    SlotLoan loan = *machine.tier->LendSlots(4);
+    loan.ReleaseAfter(work.WriteOver(loan.memory()));
+  }
+  work.LetRunSoon();
+  const absl::StatusOr<FillReport> report = machine.tier->Fill({.verify = SlotVerify::kAll});
+  ASSERT_TRUE(report.ok()) << report.status();
+  machine.device.Drain(work.stream());
+  EXPECT_EQ(report->num_experts, 4);
+  ExpectSound(machine);
+}
+
+TEST(TierLendingTest, TheTiersEndWaitsForTheWorkOfLoans) {
+  TierMachine machine(Static());
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  LateWork work(machine.device);
+  {
+    SlotLoan loan = *machine.tier->LendSlots(4);
+    loan.ReleaseAfter(work.WriteOver(loan.memory()));
+  }
+  machine.StepWith({0});
+  machine.FinishSteps();
+  work.LetRunSoon();
+  machine.tier.reset();
+  EXPECT_TRUE(work.has_run()) << "it writes to memory that is gone";
+}
+
+TEST(TierLendingTest, WhatWaitsToComeBackComesBackAfterAFillInBetween) {
+  TierMachine machine({.host = TierMachine::Host::kArena});
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  machine.StepUntil({8, 9}, [&] { return machine.ServesFromSlots({8, 9}); });
+  machine.Settle();
+  // Experts that the plan does not name leave, and a fill of the plan's comes before they are back.
+  machine.tier->LendSlots(8).value();
+  machine.tier->StartFill(SlotVerify::kNone);
+  machine.tier->FirstTokenOut();
+  machine.Settle();
+  EXPECT_EQ(machine.tier->slots().NumIn(SlotState::kResident), 8);
+  // The plan's experts had got places of the arena when others took their slots.
+  EXPECT_EQ(machine.NumLostPlaces(), 0);
+  machine.tier->LendSlots(8).value();
+  machine.tier->FirstTokenOut();
+  machine.Settle();
+  EXPECT_EQ(machine.tier->slots().NumIn(SlotState::kResident), 8);
+  ExpectSound(machine);
+}
+
 TEST(TierLendingTest, WaitsForCopiesUnderWayAndCountsThatApart) {
   TierMachine machine(Static(), {.copy_bytes_per_second = 1e6});
-  machine.tier->StartFill({.verify = SlotVerify::kNone});
+  machine.tier->StartFill(SlotVerify::kNone);
   machine.StepWith({0});
   const absl::StatusOr<SlotLoan> loan = machine.tier->LendSlots(4);
   ASSERT_TRUE(loan.ok()) << loan.status();
@@ -263,9 +361,29 @@ TEST(TierLendingTest, LendsInTheMiddleOfARoundOfSwaps) {
       EXPECT_EQ(counters.swaps_decided,
                 counters.swaps_visible + counters.swaps_dropped + counters.swaps_failed);
       EXPECT_EQ(machine.tier->slots().NumIn(SlotState::kResident), 8);
+      EXPECT_EQ(machine.NumLostPlaces(), 0);
       ExpectSound(machine);
     }
   }
+}
+
+TEST(TierLendingTest, LoansDoNotUseUpTheSparePlacesOfTheArena) {
+  TierMachine machine({.host = TierMachine::Host::kArena});
+  ASSERT_TRUE(machine.tier->Fill({}).ok());
+  for (int i = 0; i < 40; ++i) {
+    const int first = i % 2 == 0 ? 8 : 0;
+    machine.StepWith({first, first + 1, first + 2});
+    if (i % 4 == 3) machine.tier->LendSlots(3).value();
+    if (i % 8 == 7) machine.tier->FirstTokenOut();
+  }
+  machine.tier->FirstTokenOut();
+  machine.Settle();
+  EXPECT_EQ(machine.NumLostPlaces(), 0);
+  EXPECT_GE(machine.arena->num_spare_places(), 4);
+  const int64_t visible = machine.tier->counters().swaps_visible;
+  machine.StepUntil({12, 13}, [&] { return machine.ServesFromSlots({12, 13}); });
+  EXPECT_GT(machine.tier->counters().swaps_visible, visible);
+  ExpectSound(machine);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Hears what a tier decides and when it shows, so that a run can be recorded and replayed: with the
-// residency at the start, OnLeft, OnSwapVisible and OnCameBack give for every step which experts
-// the slots serve, and so its exact hits and misses.
+// Hears what happens in a tier: counters, the ledger of savings and the trace of a run are made of
+// this alone. With the residency at the start, OnLeft, OnSwapVisible and OnCameBack give for every
+// step which experts the slots serve, and so its exact hits and misses.
 //
 // A step number in a call means: from the beginning of that step on. Called by the decode thread
-// between steps; must not call the tier.
+// between steps; must not call the tier. Who does not care for something does not override it.
 #ifndef STRATA_CACHE_TIER_TIER_OBSERVER_H_
 #define STRATA_CACHE_TIER_TIER_OBSERVER_H_
 
@@ -15,18 +15,40 @@ namespace strata {
 
 class TierObserver {
  public:
+  enum class LeftFor { kSwap, kLoan };
+  enum class CameBy {
+    kFill,
+    kRefill,  // It had left for a loan.
+  };
+
   virtual ~TierObserver() = default;
 
   // The rates that decisions use from here on.
-  virtual void OnRates(int64_t step, const SwapRates& rates) = 0;
-  // The policy chose it before the step. Some of them never show: see the counters.
-  virtual void OnSwapDecided(int64_t step, const SwapPolicy::Swap& swap) = 0;
-  // The newcomer of a swap is served from the slot.
-  virtual void OnSwapVisible(int64_t step, int newcomer, int slot) = 0;
-  // The expert is served from host memory: it is a victim, or its slot was lent.
-  virtual void OnLeft(int64_t step, int expert, int slot) = 0;
-  // The expert is served from the slot after a fill or refill.
-  virtual void OnCameBack(int64_t step, int expert, int slot) = 0;
+  virtual void OnRates(int64_t /*step*/, const SwapRates& /*rates*/) {}
+
+  // The policy chose it before the step. After that it is visible, dropped or failed.
+  virtual void OnSwapDecided(int64_t /*step*/, const SwapPolicy::Swap& /*swap*/) {}
+  // The newcomer is served from the slot; the swap was decided by these rates.
+  virtual void OnSwapVisible(int64_t /*step*/, const SwapPolicy::Swap& /*swap*/,
+                             const SwapRates& /*rates*/, int /*slot*/) {}
+  // There was no place for its victim, or a loan came first: nothing has changed.
+  virtual void OnSwapDropped(int64_t /*step*/, const SwapPolicy::Swap& /*swap*/) {}
+  // Its victim has left, its copies have failed.
+  virtual void OnSwapFailed(int64_t /*step*/, const SwapPolicy::Swap& /*swap*/) {}
+
+  // The expert is served from host memory.
+  virtual void OnLeft(int64_t /*step*/, int /*expert*/, int /*slot*/, LeftFor /*why*/) {}
+  // The expert is served from the slot, not by a swap.
+  virtual void OnCameBack(int64_t /*step*/, int /*expert*/, int /*slot*/, CameBy /*how*/) {}
+  // Its copy failed, or its slot was not right: it stays in host memory.
+  virtual void OnFillFailed(int64_t /*step*/, int /*expert*/) {}
+
+  virtual void OnLent(int64_t /*step*/, int /*num_slots*/) {}
+  // What left for loans is back, or a loan has come in between, so long after the first token.
+  virtual void OnRefilled(int64_t /*ns*/) {}
+
+  // Swaps or a fill had to stand back at the step: no patch buffer, or a refusal.
+  virtual void OnPostponed(int64_t /*step*/) {}
 };
 
 }  // namespace strata

@@ -23,9 +23,11 @@
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/slot_cache.h"
+#include "strata/cache/tier/testing/late_work.h"
 #include "strata/cache/tier/testing/tier_machine.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/pin_budget.h"
@@ -147,6 +149,25 @@ TEST_F(TierRaceTest, AStepThatWasLaunchedBeforeTheVictimLeftIsCaughtWhenTheCopyD
   EXPECT_EQ(checker.num_wrong(), 1);
 }
 
+TEST_F(TierRaceTest, ACopyThatDoesNotWaitForTheWorkOfALoanIsCaught) {
+  ASSERT_TRUE(*residency_->Leave({{kVictim, kSlot}}, Wait::kNever));
+  device_.RunHeldCopies(kernels_);
+  LateWork prompt(device_);
+  slots_->Lend(kSlot);
+  prompt.WriteOver({slots_->data(kSlot), static_cast<size_t>(geometry_.BlobBytes(kVictim))});
+  // The loan is over, its work is not, and nobody remembers it.
+  slots_->TakeBack(kSlot);
+  slots_->StartCopy(kSlot, kNewcomer);
+  CopyIntoSlot(kNewcomer);
+  device_.RunHeldCopies(copies_);
+  ASSERT_TRUE(*residency_->Arrive({{kNewcomer, kSlot}}, Wait::kNever));
+  device_.RunHeldCopies(kernels_);
+  EXPECT_EQ(WrongInAStep(), 0) << "every check of the slot says that it is right";
+  prompt.LetRun();
+  device_.Drain(prompt.stream());
+  EXPECT_EQ(WrongInAStep(), 1);
+}
+
 TEST_F(TierRaceTest, APatchBufferReusedEarlyIsCaught) {
   ASSERT_TRUE(*residency_->Leave({{kVictim, kSlot}}, Wait::kNever));
   // Whoever takes buffers back by age writes the next patch over one that is still on its way.
@@ -171,12 +192,8 @@ TEST_F(TierRaceTest, APlaceOfTheArenaThatIsGivenAwayBeforeItsLastReaderIsCaught)
   const std::byte* const place = arena->Find(geometry_.IdOf(2));
   ASSERT_TRUE(*table_->Begin(1, Wait::kNever));
   ExpertEntry entry = {.form = EntryForm::kArena};
-  const ExpertSlices& slices = experts_.files().Slices(geometry_.IdOf(2));
-  int64_t offset = 0;
-  for (size_t i = 0; i < slices.size(); ++i) {
-    entry.parts[i] = place + offset;
-    offset = ExpertFiles::NextPart(offset + slices[i].bytes);
-  }
+  const BlobLayout layout = experts_.files().LayoutOf(geometry_.IdOf(2));
+  for (int i = 0; i < layout.num_parts(); ++i) entry.parts[i] = place + layout.offset(i);
   table_->Set(2, entry);
   ASSERT_TRUE(table_->Commit().ok());
   const PinnedMemory source = *device_.AllocatePinned(8);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,16 +20,12 @@
 #include "strata/core/checksum.h"
 #include "strata/core/device.h"
 #include "strata/core/mutex.h"
+#include "strata/core/refusal.h"
 #include "strata/core/status_copy.h"
 #include "strata/core/status_macros.h"
+#include "strata/core/stopwatch.h"
 
 namespace strata {
-namespace {
-
-constexpr std::chrono::milliseconds kProgressInterval(100);
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<CacheFiller>> CacheFiller::Create(const Options& options,
                                                                  Device& device,
                                                                  ExpertSource& source,
@@ -67,28 +62,46 @@ CacheFiller::CacheFiller(const Options& options, Device& device, ExpertSource& s
 CacheFiller::~CacheFiller() { workers_.Wait(); }
 
 void CacheFiller::Start(const Job& job) {
+  SetJob(job);
+  workers_.Start(NumWorkersForJob());
+}
+
+absl::Status CacheFiller::Fill(const Job& job) {
+  SetJob(job);
+  // What one thread does alone the caller does itself.
+  if (const int num_workers = NumWorkersForJob(); num_workers > 1) {
+    workers_.Start(num_workers);
+  } else {
+    Work(0);
+  }
+  return Finish();
+}
+
+int CacheFiller::NumWorkersForJob() const {
+  const size_t blobs = options_.blobs_per_submission;
+  const size_t num_in_place =
+      std::min((in_place_.items.size() + blobs - 1) / blobs, queues_.size());
+  const size_t num_pieces =
+      std::max({num_in_place, through_stages_.items.size(), to_checksum_.items.size(), size_t{1}});
+  return static_cast<int>(std::min<size_t>(num_pieces, workers_.num_workers()));
+}
+
+void CacheFiller::SetJob(const Job& job) {
   CHECK(!workers_.running()) << "a job is still running";
   CHECK(job.checksums.empty() || job.checksums.size() == job.items.size());
   job_ = job;
-  job_bytes_ = 0;
-  num_done_ = 0;
-  bytes_done_ = 0;
   for (List* list : {&in_place_, &through_stages_, &to_checksum_}) {
     list->items.clear();
     list->next = 0;
   }
   for (size_t i = 0; i < job.items.size(); ++i) {
-    job_bytes_ += source_.files().BlobBytes(job.items[i].id);
     const bool in_place = options_.copy_in_place && source_.Locate(job.items[i].id).pinned();
     (in_place ? in_place_ : through_stages_).items.push_back(static_cast<int>(i));
   }
   if (!job.checksums.empty()) to_checksum_.items = in_place_.items;
-  if (!job.after.empty()) {
-    for (const auto& queue : queues_) {
-      if (const absl::Status status = queue->WaitFor(job.after); !status.ok()) Fail(status);
-    }
+  for (const auto& queue : queues_) {
+    if (const absl::Status status = queue->WaitFor(job.after); !status.ok()) Fail(status);
   }
-  workers_.Start();
 }
 
 bool CacheFiller::Done() const {
@@ -97,17 +110,14 @@ bool CacheFiller::Done() const {
 }
 
 absl::Status CacheFiller::Finish() {
-  while (!workers_.WaitFor(kProgressInterval)) {
-    if (job_.progress) job_.progress(GetProgress());
-  }
+  workers_.Wait();
   for (const auto& queue : queues_) {
     if (const absl::Status status = queue->Finish(); !status.ok()) {
       Fail(WithPrefix("copying experts to the device", status));
     }
   }
   if (const absl::Status status = source_.files().CheckUnchanged(); !status.ok()) Fail(status);
-  if (job_.progress) job_.progress(GetProgress());
-  job_.after = DeviceEvent();
+  job_.after.Clear();
   if (failed_.exchange(false)) device_.ClearError();
   MutexLock lock(&mutex_);
   return std::exchange(failure_, absl::OkStatus());
@@ -115,6 +125,14 @@ absl::Status CacheFiller::Finish() {
 
 // A few threads issue what needs no reading, one for each queue; then all read.
 void CacheFiller::Work(int worker) {
+  const absl::Status refused = CatchRefusal([&] {
+    CopyAndRead(worker);
+    return absl::OkStatus();
+  });
+  if (!refused.ok()) Fail(refused);
+}
+
+void CacheFiller::CopyAndRead(int worker) {
   if (worker < static_cast<int>(queues_.size())) CopyInPlace(worker);
   if (worker < options_.num_readers) CopyThroughStages(worker);
   ChecksumInPlace();
@@ -138,9 +156,9 @@ void CacheFiller::CopyInPlace(int queue) {
 
 absl::StatusOr<DeviceEvent> CacheFiller::Issue(absl::Span<const HostToDeviceCopy> copies,
                                                CopyQueue& queue) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch stopwatch;
   absl::StatusOr<DeviceEvent> event = queue.Submit(copies, options_.issue);
-  issue_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  issue_ns_ += stopwatch.ns();
   num_copies_ += static_cast<int64_t>(copies.size());
   return event;
 }
@@ -161,7 +179,7 @@ absl::Status CacheFiller::SubmitInPlace(int queue, absl::Span<const int> items) 
     }
   }
   RETURN_IF_ERROR(Issue(copies, *queues_[queue]).status());
-  for (const int item : items) MarkDone(item, source_.Locate(job_.items[item].id).form);
+  for (const int item : items) CountBytes(item, source_.Locate(job_.items[item].id).form);
   return absl::OkStatus();
 }
 
@@ -186,7 +204,7 @@ absl::Status CacheFiller::CopyThroughStage(int item, CopyQueue& queue) {
   absl::Status status = copied.status();
   if (status.ok()) {
     stage->ReleaseAfter(*copied);
-    MarkDone(item, blob.form);
+    CountBytes(item, blob.form);
     if (options_.wait_for_each_copy) status = device_.Wait(*copied);
   }
   return status.ok() ? status : CopyError(id, status);
@@ -210,24 +228,14 @@ void CacheFiller::AddChecksum(int item, const HostBlob& blob) {
   job_.checksums[item] = builder.Finish();
 }
 
-void CacheFiller::MarkDone(int item, HostForm form) {
-  const int64_t bytes = source_.files().BlobBytes(job_.items[item].id);
-  bytes_from_[static_cast<int>(form)] += bytes;
-  bytes_done_ += bytes;
-  ++num_done_;
+void CacheFiller::CountBytes(int item, HostForm form) {
+  bytes_from_[static_cast<int>(form)] += source_.files().BlobBytes(job_.items[item].id);
 }
 
 void CacheFiller::Fail(const absl::Status& failure) {
   MutexLock lock(&mutex_);
   if (failure_.ok()) failure_ = DeepCopy(failure);
   failed_ = true;
-}
-
-CacheFiller::Progress CacheFiller::GetProgress() const {
-  return {.num_done = num_done_,
-          .num_items = static_cast<int64_t>(job_.items.size()),
-          .bytes_done = bytes_done_,
-          .num_bytes = job_bytes_};
 }
 
 CacheFiller::Counters CacheFiller::counters() const {

@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -27,6 +26,7 @@
 #include "strata/core/checksum.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
+#include "strata/core/device_events.h"
 #include "strata/core/mutex.h"
 #include "strata/core/worker_group.h"
 
@@ -44,24 +44,15 @@ class CacheFiller {
     bool wait_for_each_copy = false;  // A stage's copy ends before its reader goes on.
   };
 
-  struct Progress {
-    int64_t num_done = 0;
-    int64_t num_items = 0;
-    int64_t bytes_done = 0;
-    int64_t num_bytes = 0;
-  };
-
   struct Job {
     // Hottest first: they are started in this order. None of the experts leaves the arena, and no
     // window is registered anew, before Finish.
     absl::Span<const FillItem> items = {};
-    // No copy begins before it: what may still read a destination. Empty when nothing does.
-    DeviceEvent after = {};
+    // No copy begins before: what may still use a destination. Empty when nothing does.
+    DeviceEvents after = {};
     // Empty, or as many as items: the checksum of each blob's slices, one after the other, computed
     // from the bytes that are copied.
     absl::Span<Checksum> checksums = {};
-    // Called about ten times a second by the thread in Finish, and once at the end. May be empty.
-    std::function<void(const Progress&)> progress = {};
   };
 
   // Of all jobs so far.
@@ -84,10 +75,7 @@ class CacheFiller {
   // Blocks until every byte has arrived. On an error no destination of the job may be trusted; it
   // names expert, role and shard where one is to blame. Nothing of the job runs any more.
   absl::Status Finish();
-  absl::Status Fill(const Job& job) {
-    Start(job);
-    return Finish();
-  }
+  absl::Status Fill(const Job& job);
 
   Counters counters() const;
 
@@ -102,7 +90,11 @@ class CacheFiller {
   CacheFiller(const Options& options, Device& device, ExpertSource& source, StagePool& stages,
               std::vector<std::unique_ptr<CopyQueue>> queues);
 
+  void SetJob(const Job& job);
+  // How many of the workers the job keeps busy.
+  int NumWorkersForJob() const;
   void Work(int worker);
+  void CopyAndRead(int worker);
   void CopyInPlace(int queue);
   absl::Status SubmitInPlace(int queue, absl::Span<const int> items);
   absl::StatusOr<DeviceEvent> Issue(absl::Span<const HostToDeviceCopy> copies, CopyQueue& queue);
@@ -111,9 +103,8 @@ class CacheFiller {
   absl::Status CopyError(ExpertId id, const absl::Status& status) const;
   void ChecksumInPlace();
   void AddChecksum(int item, const HostBlob& blob);
-  void MarkDone(int item, HostForm form);
+  void CountBytes(int item, HostForm form);
   void Fail(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);
-  Progress GetProgress() const;
 
   const Options options_;
   Device& device_;
@@ -123,10 +114,8 @@ class CacheFiller {
 
   // The job. Set by Start while the workers rest.
   Job job_;
-  int64_t job_bytes_ = 0;
   List in_place_, through_stages_, to_checksum_;
   std::vector<std::vector<HostToDeviceCopy>> copies_;  // Room for a submission of each queue.
-  std::atomic<int64_t> num_done_ = 0, bytes_done_ = 0;
   std::atomic<bool> failed_ = false;
 
   std::array<std::atomic<int64_t>, kNumHostForms> bytes_from_ = {};

@@ -60,7 +60,7 @@ class CacheGpuTest : public ::testing::Test {
       const absl::Status filled = filler->Fill({.items = *items});
       ASSERT_TRUE(filled.ok()) << filled;
     }
-    const absl::Status checked = SlotChecker(*device_, source, *stages).Check(items_);
+    const absl::Status checked = (*SlotChecker::Create(*device_, source, *stages))->Check(items_);
     EXPECT_TRUE(checked.ok()) << checked;
     EXPECT_GT(filler->counters().bytes_from[static_cast<int>(expected_form)], 0);
   }
@@ -121,7 +121,7 @@ TEST_F(CacheGpuTest, FindsAWrongSlot) {
   const auto filler = std::move(CacheFiller::Create({}, *device_, source, *stages)).value();
   ASSERT_TRUE(filler->Fill({.items = items_}).ok());
   items_[200].id = items_[201].id;
-  EXPECT_TRUE(absl::IsDataLoss(SlotChecker(*device_, source, *stages).Check(items_)));
+  EXPECT_TRUE(absl::IsDataLoss((*SlotChecker::Create(*device_, source, *stages))->Check(items_)));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
+#include "strata/core/device_events.h"
 #include "strata/core/mutex.h"
 #include "strata/core/status_macros.h"
 
@@ -83,9 +84,9 @@ void CopyQueue::PopOldest() {
   --num_submissions_;
 }
 
-absl::Status CopyQueue::WaitFor(const DeviceEvent& event) {
+absl::Status CopyQueue::WaitFor(const DeviceEvents& events) {
   MutexLock lock(&mutex_);
-  return device_.StreamWait(stream_, event);
+  return events.HoldBack(device_, stream_);
 }
 
 bool CopyQueue::Done() {

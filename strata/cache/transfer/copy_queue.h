@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
+#include "strata/core/device_events.h"
 #include "strata/core/mutex.h"
 
 namespace strata {
@@ -32,8 +33,8 @@ class CopyQueue {
   absl::StatusOr<DeviceEvent> Submit(absl::Span<const HostToDeviceCopy> copies, Issue issue)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Copies submitted from now on wait for the event.
-  absl::Status WaitFor(const DeviceEvent& event) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Copies submitted from now on wait for the events.
+  absl::Status WaitFor(const DeviceEvents& events) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // True when Finish will not block.
   bool Done() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -1,12 +1,15 @@
 #include "strata/cache/transfer/slot_checker.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -17,35 +20,39 @@
 #include "strata/cache/stage/stage_pool.h"
 #include "strata/core/checksum.h"
 #include "strata/core/device.h"
+#include "strata/core/gguf/blob_layout.h"
+#include "strata/core/shared_work.h"
 #include "strata/core/status_macros.h"
-#include "strata/core/worker_group.h"
 
 namespace strata {
 
+absl::StatusOr<std::unique_ptr<SlotChecker>> SlotChecker::Create(Device& device,
+                                                                 const ExpertSource& source,
+                                                                 StagePool& stages,
+                                                                 int num_readers) {
+  std::vector<DeviceStream> streams(num_readers);
+  for (DeviceStream& stream : streams) {
+    ASSIGN_OR_RETURN(stream, device.CreateStream());
+  }
+  return absl::WrapUnique(new SlotChecker(device, source, stages, std::move(streams)));
+}
+
 SlotChecker::SlotChecker(Device& device, const ExpertSource& source, StagePool& stages,
-                         int num_readers)
-    : device_(device), source_(source), stages_(stages), num_readers_(num_readers) {}
+                         std::vector<DeviceStream> streams)
+    : device_(device),
+      source_(source),
+      stages_(stages),
+      streams_(std::move(streams)),
+      readers_(static_cast<int>(streams_.size())) {}
 
 absl::Status SlotChecker::Check(absl::Span<const FillItem> slots) { return Check(slots, {}); }
 
 absl::Status SlotChecker::Check(absl::Span<const FillItem> slots,
                                 absl::Span<const Checksum> checksums) {
   CHECK(checksums.empty() || checksums.size() == slots.size());
-  std::vector<DeviceStream> streams(num_readers_);
-  for (DeviceStream& stream : streams) {
-    ASSIGN_OR_RETURN(stream, device_.CreateStream());
-  }
-  std::vector<absl::Status> failures(num_readers_);
-  std::atomic<size_t> next = 0;
-  WorkerGroup readers(num_readers_, [&](int reader) {
-    for (size_t i = next++; i < slots.size() && failures[reader].ok(); i = next++) {
-      failures[reader] =
-          CheckSlot(slots[i], checksums.empty() ? nullptr : &checksums[i], streams[reader]);
-    }
-  });
-  readers.Start();
-  readers.Wait();
-  for (const absl::Status& failure : failures) RETURN_IF_ERROR(failure);
+  RETURN_IF_ERROR(readers_.Run(std::ssize(slots), [&](int reader, int64_t i) {
+    return CheckSlot(slots[i], checksums.empty() ? nullptr : &checksums[i], streams_[reader]);
+  }));
   return source_.files().CheckUnchanged();
 }
 
@@ -91,10 +98,10 @@ absl::Status SlotChecker::CompareParts(ExpertId id, const std::byte* copy) const
 absl::Status SlotChecker::CompareChecksum(ExpertId id, const std::byte* copy,
                                           const Checksum& expected) const {
   ChecksumBuilder builder;
-  int64_t offset = 0;
-  for (const ExpertSlice& slice : source_.files().Slices(id)) {
-    builder.Add(absl::MakeConstSpan(copy + offset, slice.bytes));
-    offset = ExpertFiles::NextPart(offset + slice.bytes);
+  const ExpertSlices& slices = source_.files().Slices(id);
+  const BlobLayout layout = slices.layout();
+  for (int i = 0; i < layout.num_parts(); ++i) {
+    builder.Add(absl::MakeConstSpan(copy + layout.offset(i), slices[i].bytes));
   }
   const Checksum found = builder.Finish();
   if (found == expected) return absl::OkStatus();

@@ -2,25 +2,34 @@
 // checksum of what was copied: any slots, or all of them. That slot 0 is right says nothing of
 // slot 1.
 //
-// Used by one thread. Collaborators outlive it; a stage holds the largest blob.
+// All its threads and streams are made with it: a check is refused none. Used by one thread.
+// Collaborators outlive it; a stage holds the largest blob.
 #ifndef STRATA_CACHE_TRANSFER_SLOT_CHECKER_H_
 #define STRATA_CACHE_TRANSFER_SLOT_CHECKER_H_
 
 #include <cstddef>
+#include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "strata/cache/host/expert_source.h"
 #include "strata/cache/stage/stage_pool.h"
 #include "strata/cache/transfer/fill_item.h"
 #include "strata/core/checksum.h"
 #include "strata/core/device.h"
+#include "strata/core/gguf/expert_layout.h"
+#include "strata/core/shared_work.h"
 
 namespace strata {
 
 class SlotChecker {
  public:
-  SlotChecker(Device& device, const ExpertSource& source, StagePool& stages, int num_readers = 8);
+  static absl::StatusOr<std::unique_ptr<SlotChecker>> Create(Device& device,
+                                                             const ExpertSource& source,
+                                                             StagePool& stages,
+                                                             int num_readers = 8);
 
   // kDataLoss when a slot differs: expert, role, shard and the first wrong byte are named.
   absl::Status Check(absl::Span<const FillItem> slots);
@@ -28,6 +37,8 @@ class SlotChecker {
   absl::Status Check(absl::Span<const FillItem> slots, absl::Span<const Checksum> checksums);
 
  private:
+  SlotChecker(Device& device, const ExpertSource& source, StagePool& stages,
+              std::vector<DeviceStream> streams);
   // `checksum` may be null.
   absl::Status CheckSlot(const FillItem& slot, const Checksum* checksum,
                          const DeviceStream& stream);
@@ -37,7 +48,8 @@ class SlotChecker {
   Device& device_;
   const ExpertSource& source_;
   StagePool& stages_;
-  const int num_readers_;
+  const std::vector<DeviceStream> streams_;  // One for each reader.
+  SharedWork readers_;
 };
 
 }  // namespace strata

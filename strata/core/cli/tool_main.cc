@@ -8,9 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <new>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,6 +21,7 @@
 #include "strata/core/cli/runfiles.h"
 #include "strata/core/error.h"
 #include "strata/core/printable.h"
+#include "strata/core/refusal.h"
 
 namespace strata {
 namespace {
@@ -61,17 +60,6 @@ void PrintError(const absl::Status& status, const std::string& tool, bool json) 
   }
 }
 
-// The standard library throws what it has no other way to say.
-absl::Status RunAndCatch(ToolRun run, const std::vector<std::string>& arguments) {
-  try {
-    return run(arguments);
-  } catch (const std::bad_alloc&) {
-    return MachineError("out of memory");
-  } catch (const std::system_error& error) {  // A thread that could not be started.
-    return MachineError(absl::StrCat("the system refused: ", error.what()));
-  }
-}
-
 absl::Status FlushOutput() {
   std::cout.flush();
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) {
@@ -98,7 +86,7 @@ int ToolMain(const ToolInfo& info, ToolRun run, int argc, char** argv) {
   // gflags prints its message and exits with 1, the code of a wrong command line.
   const std::vector<std::string> arguments = ParseFlags(command_line);
   EnterUsersDirectory();
-  absl::Status status = RunAndCatch(run, arguments);
+  absl::Status status = CatchRefusal([&] { return run(arguments); });
   if (status.ok()) status = FlushOutput();
   if (!status.ok()) PrintError(status, tool, info.json != nullptr && *info.json);
   std::cout.flush();

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/expert_layout_builder.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
@@ -62,11 +63,9 @@ ExpertSlices ExpertLayout::Slices(ExpertId id) const {
 }
 
 int64_t ExpertLayout::BlobBytes(int layer) const {
-  int64_t bytes = 0;
-  for (const ExpertMatrix& matrix : Matrices(layer)) {
-    bytes += (matrix.first.bytes + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment;
-  }
-  return bytes;
+  BlobLayout layout_of_blob;
+  for (const ExpertMatrix& matrix : Matrices(layer)) layout_of_blob.Add(matrix.first.bytes);
+  return layout_of_blob.bytes();
 }
 
 int64_t ExpertLayout::ExpertBytes(int layer) const {

@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "strata/core/block_type.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
 #include "strata/core/gguf/tensor_place.h"
@@ -52,6 +53,11 @@ class ExpertSlices {
   size_t size() const { return size_; }
   const ExpertSlice& operator[](size_t i) const { return slices_[i]; }
   void push_back(const ExpertSlice& slice) { slices_.at(size_++) = slice; }
+  BlobLayout layout() const {
+    BlobLayout layout;
+    for (const ExpertSlice& slice : *this) layout.Add(slice.bytes);
+    return layout;
+  }
 
  private:
   std::array<ExpertSlice, 3> slices_;
@@ -76,9 +82,6 @@ absl::string_view NameOf(ExpertForm form);
 
 class ExpertLayout {
  public:
-  // Each part of a blob begins at a multiple of this.
-  static constexpr int64_t kBlobAlignment = 256;
-
   // Model errors: moe_counts, tensor_missing, tensor_ambiguous, tensor_shape, tensor_name and
   // moe_types.
   static absl::StatusOr<ExpertLayout> Create(const GgufFile& file, const ModelConfig& config);
@@ -96,7 +99,7 @@ class ExpertLayout {
   // Gate, up, down, or gate_up, down when fused; up and down where experts have no gate.
   absl::Span<const ExpertMatrix> Matrices(int layer) const;
   ExpertSlices Slices(ExpertId id) const;
-  // Bytes of an expert's blob: its slices, each aligned to kBlobAlignment, in order.
+  // Bytes of an expert's blob: see BlobLayout.
   int64_t BlobBytes(int layer) const;
   // Bytes of an expert's slices in the file.
   int64_t ExpertBytes(int layer) const;

@@ -39,6 +39,8 @@ using Bytes = absl::Span<const std::byte>;
 
 // Matrices travel in slices of this size, each through one stage.
 constexpr int64_t kSliceBytes = 4 << 20;
+// Between two lines of progress.
+constexpr size_t kPiecesAtOnce = 64;
 
 Bytes BytesOf(const WeightMatrix& weights) {
   return {weights.data, static_cast<size_t>(weights.rows * weights.row_bytes())};
@@ -84,10 +86,13 @@ class MappedPieces {
                      CacheFiller::Create({}, device, host->source(), host->stages()));
     Progress progress(
         {.label = "loading to the GPU", .total = num_bytes_, .unit = Progress::Unit::kBytes});
-    int64_t shown = 0;
-    return filler->Fill({.items = items_, .progress = [&](const CacheFiller::Progress& now) {
-                           progress.Add(now.bytes_done - std::exchange(shown, now.bytes_done));
-                         }});
+    for (absl::Span<const FillItem> left = items_; !left.empty();) {
+      const absl::Span<const FillItem> some = left.subspan(0, kPiecesAtOnce);
+      RETURN_IF_ERROR(filler->Fill({.items = some}));
+      for (const FillItem& item : some) progress.Add(files.BlobBytes(item.id));
+      left.remove_prefix(some.size());
+    }
+    return absl::OkStatus();
   }
 
  private:

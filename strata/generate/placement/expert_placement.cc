@@ -188,13 +188,13 @@ absl::Status ExpertPlacement::Fill() {
   if (slots().num_slots() == 0 || !FillsAtStart()) return absl::OkStatus();
   ExpertTier::FillOptions fill = {.verify = options_.verify};
   if (options_.prefill == Prefill::kAuto && kernels_read_all_) {
-    tier_->StartFill(fill);
+    tier_->StartFill(options_.verify);
     return absl::OkStatus();
   }
   Progress progress(
       {.label = "filling slots", .total = slots().bytes(), .unit = Progress::Unit::kBytes});
   int64_t bytes_shown = 0;
-  fill.progress = [&](const CacheFiller::Progress& now) {
+  fill.progress = [&](const FillProgress& now) {
     progress.Add(now.bytes_done - std::exchange(bytes_shown, now.bytes_done));
   };
   RETURN_IF_ERROR(tier_->Fill(fill).status());
@@ -230,9 +230,7 @@ void ExpertPlacement::CountRouting(const StepRouting& routing, bool accepted) {
 absl::Span<std::byte> ExpertPlacement::BeginPrompt() {
   in_prompt_ = true;
   if (options_.lend == 0 || slots().num_slots() == 0) return {};
-  if (trace_ != nullptr) trace_->SetLending(true);
   absl::StatusOr<SlotLoan> loan = tier_->LendSlots(options_.lend);
-  if (trace_ != nullptr) trace_->SetLending(false);
   if (!loan.ok()) {
     LOG(WARNING) << "no slots are lent to the prompt: " << loan.status().message();
     return {};

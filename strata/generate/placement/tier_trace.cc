@@ -24,9 +24,7 @@ absl::StatusOr<std::unique_ptr<TierTrace>> TierTrace::Create(const std::string& 
 }
 
 TierTrace::TierTrace(const TraceHeader& header, std::unique_ptr<RoutingTraceWriter> writer)
-    : writer_(std::move(writer)),
-      recorder_(header.identity.geometry, {.trace = writer_.get()}),
-      was_lent_(header.identity.geometry.size()) {}
+    : writer_(std::move(writer)), recorder_(header.identity.geometry, {.trace = writer_.get()}) {}
 
 // The tier names the first step that is touched by what happens, the trace the last one before a
 // decision.
@@ -44,19 +42,19 @@ void TierTrace::OnSwapDecided(int64_t step, const SwapPolicy::Swap& swap) {
                     .predicted_saving_ns = swap.predicted_saving_ns});
 }
 
-void TierTrace::OnSwapVisible(int64_t step, int newcomer, int slot) {
-  AddResidency(step, newcomer, slot, /*resident=*/true, Cause::kSwap);
+void TierTrace::OnSwapVisible(int64_t step, const SwapPolicy::Swap& swap,
+                              const SwapRates& /*rates*/, int slot) {
+  AddResidency(step, swap.newcomer, slot, /*resident=*/true, Cause::kSwap);
 }
 
-void TierTrace::OnLeft(int64_t step, int expert, int slot) {
-  was_lent_[expert] = lending_;
-  AddResidency(step, expert, slot, /*resident=*/false, lending_ ? Cause::kLend : Cause::kSwap);
+void TierTrace::OnLeft(int64_t step, int expert, int slot, LeftFor why) {
+  AddResidency(step, expert, slot, /*resident=*/false,
+               why == LeftFor::kLoan ? Cause::kLend : Cause::kSwap);
 }
 
-void TierTrace::OnCameBack(int64_t step, int expert, int slot) {
+void TierTrace::OnCameBack(int64_t step, int expert, int slot, CameBy how) {
   AddResidency(step, expert, slot, /*resident=*/true,
-               was_lent_[expert] ? Cause::kRefill : Cause::kFill);
-  was_lent_[expert] = false;
+               how == CameBy::kRefill ? Cause::kRefill : Cause::kFill);
 }
 
 void TierTrace::AddResidency(int64_t step, int expert, int slot, bool resident, Cause cause) {

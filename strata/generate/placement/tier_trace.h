@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,15 +30,14 @@ class TierTrace : public TierObserver {
   void AddStep(int64_t first_position, const StepRouting& routing, RoutedStep::Kind kind) {
     recorder_.AddStep(first_position, routing, kind);
   }
-  // Experts that leave from here on do so for a loan, or no longer do.
-  void SetLending(bool lending) { lending_ = lending; }
   absl::Status Finish() { return writer_->Finish(); }
 
   void OnRates(int64_t step, const SwapRates& rates) override;
   void OnSwapDecided(int64_t step, const SwapPolicy::Swap& swap) override;
-  void OnSwapVisible(int64_t step, int newcomer, int slot) override;
-  void OnLeft(int64_t step, int expert, int slot) override;
-  void OnCameBack(int64_t step, int expert, int slot) override;
+  void OnSwapVisible(int64_t step, const SwapPolicy::Swap& swap, const SwapRates& rates,
+                     int slot) override;
+  void OnLeft(int64_t step, int expert, int slot, LeftFor why) override;
+  void OnCameBack(int64_t step, int expert, int slot, CameBy how) override;
 
  private:
   using Cause = TraceResidency::Cause;
@@ -49,8 +47,6 @@ class TierTrace : public TierObserver {
 
   const std::unique_ptr<RoutingTraceWriter> writer_;
   RoutingRecorder recorder_;
-  bool lending_ = false;
-  std::vector<bool> was_lent_;  // By expert: it left for a loan and is not back.
 };
 
 }  // namespace strata

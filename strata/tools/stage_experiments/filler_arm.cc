@@ -77,8 +77,8 @@ absl::StatusOr<std::unique_ptr<FillerArm>> FillerArm::Create(const Options& opti
   ASSIGN_OR_RETURN(arm->filler_,
                    CacheFiller::Create(FillerOptions(options.way, options.num_readers),
                                        bench.device, *arm->source_, *arm->stages_));
-  arm->checker_ = std::make_unique<SlotChecker>(bench.device, *arm->source_, *arm->stages_,
-                                                options.num_readers);
+  ASSIGN_OR_RETURN(arm->checker_, SlotChecker::Create(bench.device, *arm->source_, *arm->stages_,
+                                                      options.num_readers));
   return arm;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/cache/experts/expert_files.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/status_macros.h"
 
 namespace strata {
@@ -65,16 +66,17 @@ absl::Status ReadingStep::QueueRead(int number, int64_t offset) {
   const ExpertEntry& entry = entries_[number];
   if (entry.form == EntryForm::kStage) return absl::OkStatus();
   const ExpertSlices& slices = experts_.files().Slices(geometry_.IdOf(number));
-  for (size_t i = 0; i < slices.size(); ++i) {
+  const BlobLayout layout = slices.layout();
+  for (int i = 0; i < layout.num_parts(); ++i) {
+    std::byte* const read = blobs_.data() + offset + layout.offset(i);
     const auto bytes = static_cast<size_t>(slices[i].bytes);
     const std::byte* in_device_memory = entry.parts[i];
     if (entry.form != EntryForm::kSlot) {
-      in_device_memory = staged_.data() + offset;
-      RETURN_IF_ERROR(
-          device_.CopyToDevice(staged_.data() + offset, {entry.parts[i], bytes}, stream_));
+      std::byte* const staged = staged_.data() + offset + layout.offset(i);
+      RETURN_IF_ERROR(device_.CopyToDevice(staged, {entry.parts[i], bytes}, stream_));
+      in_device_memory = staged;
     }
-    RETURN_IF_ERROR(device_.CopyToHost({blobs_.data() + offset, bytes}, in_device_memory, stream_));
-    offset = ExpertFiles::NextPart(offset + slices[i].bytes);
+    RETURN_IF_ERROR(device_.CopyToHost({read, bytes}, in_device_memory, stream_));
   }
   return absl::OkStatus();
 }

@@ -23,6 +23,7 @@ namespace strata {
 void StepChecker::Launch(std::vector<int> numbers, bool exactly) {
   std::vector<ExpertEntry> expected;
   for (const int number : numbers) expected.push_back(table_.entry(number));
+  num_launched_ += static_cast<int64_t>(numbers.size());
   device_.Launch(
       stream_, [this, exactly, numbers = std::move(numbers), expected = std::move(expected)] {
         for (size_t i = 0; i < numbers.size(); ++i) {

@@ -33,7 +33,9 @@ class StepChecker {
   // Reads the experts; with `exactly` their entries in the image must be those of the host now.
   void Launch(std::vector<int> numbers, bool exactly);
 
-  // So far, by the kernels that have run.
+  // So far: experts of steps that were launched, and of the kernels that have run. A kernel behind
+  // a failed patch does not run, so what it was to read is launched and never read.
+  int64_t num_launched() const { return num_launched_; }
   int64_t num_read() const { return num_read_; }
   int64_t num_wrong() const { return num_wrong_; }
 
@@ -45,6 +47,7 @@ class StepChecker {
   const TestExperts& experts_;
   const ExpertGeometry& geometry_;
   const ExpertTable& table_;
+  int64_t num_launched_ = 0;
   std::atomic<int64_t> num_read_ = 0, num_wrong_ = 0;
 };
 

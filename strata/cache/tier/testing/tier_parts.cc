@@ -70,6 +70,15 @@ TierParts::TierParts(Device& device, const Options& options)
   tier->SetRates({.copy_bytes_per_ns = 1, .miss_fixed_ns = 0, .miss_ns_per_byte = 1});
 }
 
+int TierParts::NumLostPlaces() const {
+  if (arena == nullptr) return 0;
+  int num_lost = arena->num_places() - arena->num_experts() - arena->num_spare_places();
+  for (const int expert : tier->residents()) {
+    num_lost += expert >= 0 && arena->Find(geometry.IdOf(expert)) != nullptr;
+  }
+  return num_lost;
+}
+
 bool TierParts::IsSettled() const {
   const TierCounters counters = tier->counters();
   return tier->fill_done() && tier->slots().NumIn(SlotState::kCopying) == 0 &&

@@ -39,13 +39,18 @@ class TierParts {
     ExpertTier::Options tier = {
         .policy = {.adapt_every = 1, .max_swaps = 4, .decay = 0.9, .margin = 0},
         .fill_chunk = 3,
-        .filler = {.num_readers = 2, .num_queues = 2, .blobs_per_submission = 2}};
+        .filler = {.num_readers = 2, .num_queues = 2, .blobs_per_submission = 2},
+        .swap_share = 1};  // Tests of swaps want them all.
   };
 
   TierParts(Device& device, const Options& options);
 
   // Everything that was decided or queued has shown, failed or been dropped.
   bool IsSettled() const;
+
+  // Places of the arena that are lost: of experts that are served from slots, or of nobody. When
+  // the tier is settled there are none.
+  int NumLostPlaces() const;
 
   const TestExperts experts;
   const ExpertGeometry geometry;

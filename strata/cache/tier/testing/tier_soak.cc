@@ -158,7 +158,7 @@ absl::Status Soak::StepWith(const Token& token) {
 
 absl::Status Soak::Fill() {
   if (options_.fills_while_run) {
-    tier_.StartFill({.verify = SlotVerify::kAll});
+    tier_.StartFill(SlotVerify::kAll);
     while (!tier_.fill_done()) RETURN_IF_ERROR(StepWith(NextToken()));
   } else {
     RETURN_IF_ERROR(tier_.Fill({.verify = SlotVerify::kAll}).status());
@@ -189,9 +189,7 @@ absl::Status Soak::LendForAPrompt(int num_slots) {
   ++num_loans_;
   const bool has_own_stream = random_() % 2 == 0;
   const DeviceStream& stream = has_own_stream ? prompt_stream_ : parts_.stream;
-  if (has_own_stream && !loan.ready_after().empty()) {
-    RETURN_IF_ERROR(device_.StreamWait(stream, loan.ready_after()));
-  }
+  if (has_own_stream) RETURN_IF_ERROR(loan.ready_after().HoldBack(device_, stream));
   const absl::Span<std::byte> memory = loan.memory();
   RETURN_IF_ERROR(device_.CopyToDevice(memory.data(), {written_.data(), memory.size()}, stream));
   for (int i = static_cast<int>(random_() % 4); i > 0; --i) RETURN_IF_ERROR(StepWith(NextToken()));
@@ -204,7 +202,11 @@ absl::Status Soak::LendForAPrompt(int num_slots) {
   RETURN_IF_ERROR(device_.CopyToDevice(memory.data(), {written_.data(), memory.size()}, stream));
   ASSIGN_OR_RETURN(DeviceEvent last_use, device_.Record(stream));
   loan.ReleaseAfter(std::move(last_use));
-  return absl::OkStatus();
+  if (random_() % 4 != 0) return absl::OkStatus();
+  loan = SlotLoan();
+  // A loan that comes while the work of this one goes on, and ends unused.
+  ++num_loans_;
+  return tier_.LendSlots(num_slots).status();
 }
 
 void Soak::ExpectAccountsAgree() const {
@@ -276,7 +278,8 @@ absl::Status Soak::CheckSlots() {
   num_slots_checked_ += std::ssize(slots);
   // With the files themselves, not with the arena.
   const ExpertSource files(parts_.reader, nullptr, nullptr);
-  return SlotChecker(device_, files, *parts_.stages).Check(slots);
+  ASSIGN_OR_RETURN(const auto checker, SlotChecker::Create(device_, files, *parts_.stages));
+  return checker->Check(slots);
 }
 
 ReadingStep::Counts Soak::Counts() const {
@@ -296,6 +299,7 @@ void Soak::ExpectWhole() {
   EXPECT_EQ(counts.wrong_entries, 0);
   EXPECT_EQ(counts.wrong_experts, 0);
   EXPECT_EQ(num_wrong_loans_, 0);
+  EXPECT_EQ(parts_.NumLostPlaces(), 0);
   EXPECT_GT(counts.from_slots, 0);
   EXPECT_EQ(counts.from_host > 0, options_.host != Host::kPageable);
   ExpectAccountsAgree();

@@ -1,19 +1,20 @@
-#include "strata/cache/tier/expert_mover.h"
+#include "strata/cache/tier/mover_thread.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/cache/host/pinned_arena.h"
+#include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/transfer/cache_filler.h"
-#include "strata/cache/transfer/fill_item.h"
 #include "strata/cache/transfer/slot_checker.h"
-#include "strata/core/device_event.h"
 #include "strata/core/gguf/expert_layout.h"
+#include "strata/core/refusal.h"
 #include "strata/core/status_macros.h"
+#include "strata/core/stopwatch.h"
 
 namespace strata {
 namespace {
@@ -22,54 +23,62 @@ constexpr size_t kSampleOneIn = 16;
 
 }  // namespace
 
-ExpertMover::ExpertMover(CacheFiller& filler, SlotChecker& checker, PinnedArena* arena)
+MoverThread::MoverThread(CacheFiller& filler, SlotChecker& checker, PinnedArena* arena)
     : filler_(filler), checker_(checker), arena_(arena), worker_(1, [this](int) { Work(); }) {}
 
-ExpertMover::~ExpertMover() { worker_.Wait(); }
+MoverThread::~MoverThread() { worker_.Wait(); }
 
-void ExpertMover::StartAliases(absl::Span<const ExpertId> experts, absl::Span<bool> is_there) {
-  CHECK(!busy_) << "the mover is at work";
+void MoverThread::StartAliases(absl::Span<const ExpertId> experts, absl::Span<bool> is_there) {
   CHECK_EQ(experts.size(), is_there.size());
-  busy_ = true;
   aliases_ = experts;
   is_there_ = is_there;
+  Start();
+}
+
+void MoverThread::StartCopies(const Copies& copies) {
+  copies_ = copies;
+  Start();
+}
+
+void MoverThread::Start() {
+  CHECK(!std::exchange(busy_, true)) << "the mover is at work";
   worker_.Start();
 }
 
-void ExpertMover::StartCopies(Copies copies) {
-  CHECK(!busy_) << "the mover is at work";
-  busy_ = true;
-  copies_ = std::move(copies);
-  worker_.Start();
-}
-
-void ExpertMover::Wait() {
+void MoverThread::Wait() {
   if (running()) ++num_waits_;
   worker_.Wait();
 }
 
-absl::Status ExpertMover::Take() {
+ExpertMover::Outcome MoverThread::Take() {
   CHECK(busy_);
   Wait();
   busy_ = false;
   aliases_ = {};
+  is_there_ = {};
   copies_ = {};
-  return std::exchange(outcome_, absl::OkStatus());
+  return std::exchange(outcome_, Outcome());
 }
 
-void ExpertMover::Work() {
-  num_verified_ = 0;
+void MoverThread::Work() {
+  const Stopwatch stopwatch;
+  outcome_.status =
+      CatchRefusal([this] { return copies_.items.empty() ? InsertAliases() : Copy(); });
+  // Nobody waits for the events on behalf of this work any more.
+  copies_.after.Clear();
+  outcome_.work_ns = stopwatch.ns();
+}
+
+absl::Status MoverThread::InsertAliases() {
+  std::fill(is_there_.begin(), is_there_.end(), false);
   for (size_t i = 0; i < aliases_.size(); ++i) {
     is_there_[i] = arena_ != nullptr && arena_->Insert(aliases_[i]).ok();
   }
-  if (!copies_.items.empty()) outcome_ = Copy();
-  // Nobody waits for the event on behalf of this work any more.
-  copies_.after = DeviceEvent();
+  return absl::OkStatus();
 }
 
-absl::Status ExpertMover::Copy() {
+absl::Status MoverThread::Copy() {
   CacheFiller::Job job = {.items = copies_.items, .after = copies_.after};
-  job.progress = copies_.progress;
   if (copies_.verify == SlotVerify::kAll) {
     checksums_.resize(copies_.items.size());
     job.checksums = absl::MakeSpan(checksums_);
@@ -78,19 +87,19 @@ absl::Status ExpertMover::Copy() {
   return copies_.verify == SlotVerify::kNone ? absl::OkStatus() : Verify();
 }
 
-absl::Status ExpertMover::Verify() {
+absl::Status MoverThread::Verify() {
   if (copies_.verify == SlotVerify::kAll) {
     RETURN_IF_ERROR(checker_.Check(copies_.items, checksums_));
-    num_verified_ = static_cast<int>(copies_.items.size());
+    outcome_.num_verified = static_cast<int>(copies_.items.size());
     return absl::OkStatus();
   }
-  std::vector<FillItem> chosen;
+  sample_.clear();
   for (size_t i = 0; i < copies_.items.size(); i += kSampleOneIn) {
-    chosen.push_back(copies_.items[i]);
+    sample_.push_back(copies_.items[i]);
     if (copies_.verify == SlotVerify::kFirst) break;
   }
-  RETURN_IF_ERROR(checker_.Check(chosen));
-  num_verified_ = static_cast<int>(chosen.size());
+  RETURN_IF_ERROR(checker_.Check(sample_));
+  outcome_.num_verified = static_cast<int>(sample_.size());
   return absl::OkStatus();
 }
 
