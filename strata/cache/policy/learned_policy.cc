@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -9,6 +10,11 @@
 #include "strata/cache/experts/expert_geometry.h"
 
 namespace strata {
+namespace {
+
+constexpr float kColdest = -std::numeric_limits<float>::infinity();
+
+}  // namespace
 
 LearnedPolicy::LearnedPolicy(const ExpertGeometry& geometry, absl::Span<const int> hottest_first,
                              absl::Span<const float> uses_per_step)
@@ -17,7 +23,8 @@ LearnedPolicy::LearnedPolicy(const ExpertGeometry& geometry, absl::Span<const in
       scores_(model_.scores()),
       places_(geometry.size(), Place::kHost),
       residents_(order_.num_classes()),
-      position_(geometry.size(), -1) {}
+      position_(geometry.size(), -1),
+      coldest_(order_.num_classes(), kColdest) {}
 
 void LearnedPolicy::SetPlace(int number, Place place) {
   places_[number] = place;
@@ -56,16 +63,26 @@ absl::Span<const ExpertPolicy::Admission> LearnedPolicy::EndStep(const Step& ste
     }
     std::sort(candidates_.begin(), candidates_.end(),
               [this](int a, int b) { return IsHotter(a, b); });
-    const size_t num_empty = std::min<size_t>(step.num_empty[size_class], candidates_.size());
-    for (size_t i = 0; i < num_empty; ++i) admissions_.push_back({.newcomer = candidates_[i]});
-    FindVictims(size_class, candidates_.size() - num_empty);
-    for (size_t i = 0; i < victims_.size(); ++i) {
-      const int newcomer = candidates_[num_empty + i];
-      if (!IsHotter(newcomer, victims_[i])) break;
-      admissions_.push_back({.newcomer = newcomer, .victim = victims_[i]});
-    }
+    AdmitOfClass(size_class, std::min<size_t>(step.num_empty[size_class], candidates_.size()));
   }
   return admissions_;
+}
+
+void LearnedPolicy::AdmitOfClass(int size_class, size_t num_empty) {
+  for (size_t i = 0; i < num_empty; ++i) admissions_.push_back({.newcomer = candidates_[i]});
+  // One more than can leave: the coldest of those that stay says what the next step wants.
+  FindVictims(size_class, candidates_.size() - num_empty + 1);
+  size_t num_left = 0;
+  for (; num_left < victims_.size() && num_empty + num_left < candidates_.size(); ++num_left) {
+    const int newcomer = candidates_[num_empty + num_left];
+    if (!IsHotter(newcomer, victims_[num_left])) break;
+    admissions_.push_back({.newcomer = newcomer, .victim = victims_[num_left]});
+  }
+  coldest_[size_class] = num_left < victims_.size() ? scores_[victims_[num_left]] : kColdest;
+}
+
+bool LearnedPolicy::Wants(int number) {
+  return model_.ScoreIfUsed(number) > coldest_[order_.ClassOf(number)];
 }
 
 }  // namespace strata

@@ -23,8 +23,7 @@ class LearnedPolicy : public ExpertPolicy {
                 absl::Span<const float> uses_per_step);
 
   absl::string_view name() const override { return "learned"; }
-  // A use makes most experts likelier than the coldest resident, so all are wanted.
-  bool Wants(int /*number*/) override { return true; }
+  bool Wants(int number) override;
   absl::Span<const Admission> EndStep(const Step& step) override;
   void SetPlace(int number, Place place) override;
 
@@ -35,6 +34,7 @@ class LearnedPolicy : public ExpertPolicy {
   }
   // The coldest residents of the class, at most `most`, coldest first, into victims_.
   void FindVictims(int size_class, size_t most);
+  void AdmitOfClass(int size_class, size_t num_empty);
 
   const ExpertOrder order_;
   NextUseModel model_;
@@ -42,6 +42,7 @@ class LearnedPolicy : public ExpertPolicy {
   std::vector<Place> places_;
   std::vector<std::vector<int>> residents_;  // By size class, in no order.
   std::vector<int> position_;                // By number: its place among the residents; -1.
+  std::vector<float> coldest_;               // By size class: the score of the coldest resident.
   std::vector<int> candidates_;
   std::vector<int> victims_;
   std::vector<Admission> admissions_;

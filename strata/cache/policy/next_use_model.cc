@@ -61,7 +61,7 @@ NextUseModel::NextUseModel(const ExpertGeometry& geometry, absl::Span<const floa
   if (num_pairs <= kMostPairs) pairs_.assign(num_pairs, 0);
   last_used_.reserve(geometry.size());
   for (Lesson& lesson : lessons_) lesson.features.resize(num_experts_);
-  for (int layer = 0; layer < num_layers_; ++layer) ScoreLayer(layer);
+  Score();
 }
 
 void NextUseModel::AddStep(absl::Span<const ExpertUse> uses) {
@@ -76,7 +76,7 @@ void NextUseModel::AddStep(absl::Span<const ExpertUse> uses) {
     }
     PredictFromPairs(uses);
   }
-  for (int layer = 0; layer < num_layers_; ++layer) ScoreLayer(layer);
+  Score();
   Learn();
   ++step_;
 }
@@ -84,7 +84,8 @@ void NextUseModel::AddStep(absl::Span<const ExpertUse> uses) {
 void NextUseModel::CountUses(absl::Span<const ExpertUse> uses) {
   for (int span = 0; span < kNumSpans; ++span) {
     const float decay = kDecays[span];
-    for (float& share : shares_[span]) share *= decay;
+    float* const shares = shares_[span].data();
+    for (size_t i = 0; i < shares_[span].size(); ++i) shares[i] *= decay;
     for (const ExpertUse& use : uses) {
       shares_[span][use.number] += (1 - decay) * static_cast<float>(use.accepted);
     }
@@ -120,10 +121,9 @@ void NextUseModel::PredictFromPairs(absl::Span<const ExpertUse> uses) {
   for (const int before : last_used_) {
     const size_t first = size_t(before / num_experts_) * num_experts_;
     const uint16_t* const row = &pairs_[size_t(before) * num_experts_];
+    float* __restrict const followers = &followers_[first];
     const float scale = 1 / static_cast<float>((num_followed_[before] + 1) * num_used_);
-    for (int i = 0; i < num_experts_; ++i) {
-      followers_[first + i] += scale * static_cast<float>(row[i]);
-    }
+    for (int i = 0; i < num_experts_; ++i) followers[i] += scale * static_cast<float>(row[i]);
   }
   if (!last_used_.empty() || uses.empty()) return;
   // Nothing in particular: what is used lately.
@@ -135,15 +135,30 @@ float NextUseModel::Feature(float share) const {
 }
 
 // Without what is the same for all experts.
-void NextUseModel::ScoreLayer(int layer) {
-  const size_t first = size_t(layer) * num_experts_;
-  for (size_t number = first; number < first + num_experts_; ++number) {
-    float score = weights_[kNumSpans] * FastLog2(followers_[number] + kLeastShare);
-    for (int span = 0; span < kNumSpans; ++span) {
-      score += weights_[span] * FastLog2(shares_[span][number] + kLeastShare);
-    }
-    scores_[number] = score;
+void NextUseModel::Score() {
+  static_assert(kNumSpans == 3);
+  const size_t size = scores_.size();
+  const float* const short_span = shares_[0].data();
+  const float* const middle_span = shares_[1].data();
+  const float* const long_span = shares_[2].data();
+  const float* const followers = followers_.data();
+  const std::array<float, kNumFeatures> weights = weights_;
+  float* __restrict const scores = scores_.data();
+  for (size_t i = 0; i < size; ++i) {
+    scores[i] = weights[0] * FastLog2(short_span[i] + kLeastShare) +
+                weights[1] * FastLog2(middle_span[i] + kLeastShare) +
+                weights[2] * FastLog2(long_span[i] + kLeastShare) +
+                weights[3] * FastLog2(followers[i] + kLeastShare);
   }
+}
+
+float NextUseModel::ScoreIfUsed(int number) const {
+  float score = weights_[kNumSpans] * FastLog2(followers_[number] + kLeastShare);
+  for (int span = 0; span < kNumSpans; ++span) {
+    const float share = shares_[span][number] * kDecays[span] + (1 - kDecays[span]);
+    score += weights_[span] * FastLog2(share + kLeastShare);
+  }
+  return score;
 }
 
 // From the lesson of kHorizon steps ago, whose place the one of today takes.

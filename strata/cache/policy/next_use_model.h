@@ -36,6 +36,8 @@ class NextUseModel {
   void AddStep(absl::Span<const ExpertUse> uses);
   // The higher, the likelier to be used soon. By number.
   absl::Span<const float> scores() const { return scores_; }
+  // The score that the expert would have after a use by the next step, what follows it apart.
+  float ScoreIfUsed(int number) const;
 
  private:
   static constexpr int kNumSpans = 3;
@@ -51,7 +53,7 @@ class NextUseModel {
   void CountUses(absl::Span<const ExpertUse> uses);
   void CountPairs(absl::Span<const ExpertUse> uses);
   void PredictFromPairs(absl::Span<const ExpertUse> uses);
-  void ScoreLayer(int layer);
+  void Score();
   void Learn();
   void Keep(Lesson& lesson) const;
   // Of a share, as a feature.

@@ -88,19 +88,32 @@ void RisingScorePolicy::TakeBackVictims() {
 
 absl::Span<const ExpertPolicy::Admission> RisingScorePolicy::EndStep(const Step& step) {
   TakeBackVictims();
-  for (const ExpertUse& use : step.uses) {
-    scores_[use.number] = Raised(scores_[use.number], use.accepted);
-  }
+  Raise(step.uses, scores_);
   CHECK_EQ(step.num_empty.size(), num_empty_.size());
   std::copy(step.num_empty.begin(), step.num_empty.end(), num_empty_.begin());
-  candidates_.assign(step.candidates.begin(), step.candidates.end());
-  std::sort(candidates_.begin(), candidates_.end(),
-            [this](int a, int b) { return IsHotter(scores_[a], a, scores_[b], b); });
-  for (const int candidate : candidates_) {
-    if (places_[candidate] == Place::kHost) Admit(candidate);
-  }
+  SelectCandidates(step.candidates);
+  for (const int candidate : candidates_) Admit(candidate);
   EndUses();
   return admissions_;
+}
+
+// One that is colder than the coldest resident now is so later in the step, too: victims only make
+// way for hotter ones. Most are, so this is what a step costs.
+void RisingScorePolicy::SelectCandidates(absl::Span<const int> candidates) {
+  candidates_.clear();
+  for (const int candidate : candidates) {
+    const int size_class = order_.ClassOf(candidate);
+    if (places_[candidate] != Place::kHost) continue;
+    if (num_empty_[size_class] == 0) {
+      const int coldest = Coldest(size_class);
+      if (coldest < 0 || !IsHotter(scores_[candidate], candidate, scores_[coldest], coldest)) {
+        continue;
+      }
+    }
+    candidates_.push_back(candidate);
+  }
+  std::sort(candidates_.begin(), candidates_.end(),
+            [this](int a, int b) { return IsHotter(scores_[a], a, scores_[b], b); });
 }
 
 void RisingScorePolicy::Admit(int candidate) {

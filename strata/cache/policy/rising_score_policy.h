@@ -29,9 +29,10 @@ class RisingScorePolicy : public ExpertPolicy {
  protected:
   RisingScorePolicy(const ExpertGeometry& geometry, absl::Span<const int> hottest_first);
 
-  // The score of an expert of that score after so many uses in this step: higher, or the same for
-  // none.
+  // The score of an expert of that score after so many uses, one or more, in this step: higher.
   virtual double Raised(double score, int uses) const = 0;
+  // The same for all uses of a step.
+  virtual void Raise(absl::Span<const ExpertUse> uses, std::vector<double>& scores) = 0;
   // A step has ended and its uses are counted.
   virtual void EndUses() = 0;
 
@@ -55,6 +56,8 @@ class RisingScorePolicy : public ExpertPolicy {
   // The coldest resident of the class; -1 when there is none.
   int Coldest(int size_class);
   void TakeBackVictims();
+  // Candidates that may come in, hottest first, into candidates_.
+  void SelectCandidates(absl::Span<const int> candidates);
   void Admit(int candidate);
 
   const ExpertOrder order_;

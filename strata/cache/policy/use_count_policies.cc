@@ -1,12 +1,27 @@
 #include "strata/cache/policy/use_count_policies.h"
 
 #include <cstddef>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/cache/experts/expert_geometry.h"
 
 namespace strata {
+
+void LruPolicy::Raise(absl::Span<const ExpertUse> uses, std::vector<double>& scores) {
+  for (const ExpertUse& use : uses) {
+    if (use.accepted > 0) scores[use.number] = static_cast<double>(step_);
+  }
+}
+
+void LfuPolicy::Raise(absl::Span<const ExpertUse> uses, std::vector<double>& scores) {
+  for (const ExpertUse& use : uses) scores[use.number] += use.accepted;
+}
+
+void DecayedCountPolicy::Raise(absl::Span<const ExpertUse> uses, std::vector<double>& scores) {
+  for (const ExpertUse& use : uses) scores[use.number] += use.accepted * weight_;
+}
 
 LfuPolicy::LfuPolicy(const ExpertGeometry& geometry, absl::Span<const int> hottest_first,
                      absl::Span<const float> uses_per_step)

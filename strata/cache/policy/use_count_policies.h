@@ -5,10 +5,12 @@
 #define STRATA_CACHE_POLICY_USE_COUNT_POLICIES_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "strata/cache/experts/expert_geometry.h"
+#include "strata/cache/policy/expert_policy.h"
 #include "strata/cache/policy/rising_score_policy.h"
 
 namespace strata {
@@ -21,9 +23,10 @@ class LruPolicy : public RisingScorePolicy {
   absl::string_view name() const override { return "lru"; }
 
  private:
-  double Raised(double score, int uses) const override {
-    return uses == 0 ? score : static_cast<double>(step_);
+  double Raised(double /*score*/, int /*uses*/) const override {
+    return static_cast<double>(step_);
   }
+  void Raise(absl::Span<const ExpertUse> uses, std::vector<double>& scores) override;
   void EndUses() override { ++step_; }
 
   int64_t step_ = 1;
@@ -41,6 +44,7 @@ class LfuPolicy : public RisingScorePolicy {
 
  private:
   double Raised(double score, int uses) const override { return score + uses; }
+  void Raise(absl::Span<const ExpertUse> uses, std::vector<double>& scores) override;
   void EndUses() override {}
 };
 
@@ -56,6 +60,7 @@ class DecayedCountPolicy : public RisingScorePolicy {
 
  private:
   double Raised(double score, int uses) const override { return score + uses * weight_; }
+  void Raise(absl::Span<const ExpertUse> uses, std::vector<double>& scores) override;
   void EndUses() override;
 
   const double decay_;

@@ -1,6 +1,5 @@
 #include "strata/cache/simulate/lru_curve.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -11,7 +10,7 @@
 #include "strata/cache/policy/expert_order.h"
 #include "strata/cache/policy/expert_policy.h"
 #include "strata/cache/policy/slot_plan.h"
-#include "strata/cache/simulate/recency_stack.h"
+#include "strata/cache/simulate/recency_groups.h"
 #include "strata/cache/simulate/replay_counts.h"
 #include "strata/cache/simulate/routing_log.h"
 
@@ -20,41 +19,46 @@ namespace strata {
 LruCurve::LruCurve(const RoutingLog& log, absl::Span<const int> hottest_first, bool starts_filled) {
   const ExpertGeometry& geometry = log.geometry();
   const ExpertOrder order(geometry, hottest_first);
-  std::vector<int> sizes(order.num_classes(), 0);
-  for (int number = 0; number < geometry.size(); ++number) ++sizes[order.ClassOf(number)];
-  std::vector<RecencyStack> stacks;
-  for (const int size : sizes) {
-    stacks.emplace_back(geometry.size(), size);
-    const std::vector<int64_t> zeros(size + 1, 0);
+  std::vector<std::vector<int>> ranked(order.num_classes());
+  for (const int number : SlotPlan::CompleteRanking(geometry, hottest_first)) {
+    ranked[order.ClassOf(number)].push_back(number);
+  }
+  std::vector<RecencyGroups> groups(ranked.size(), RecencyGroups(order));
+  for (size_t i = 0; i < ranked.size(); ++i) {
+    if (starts_filled) groups[i].Start(ranked[i]);
+    const std::vector<int64_t> zeros(ranked[i].size() + 1, 0);
     classes_.push_back({.entries = zeros, .uses = zeros, .bytes = zeros});
   }
-  if (starts_filled) {
-    std::vector<int> ranking = SlotPlan::CompleteRanking(geometry, hottest_first);
-    std::reverse(ranking.begin(), ranking.end());
-    for (const int number : ranking) stacks[order.ClassOf(number)].MoveToTop(number);
-  }
-  std::vector<int64_t> expert_bytes;
   for (int number = 0; number < geometry.size(); ++number) {
-    expert_bytes.push_back(geometry.LayerOf(number).expert_bytes);
+    expert_bytes_.push_back(geometry.LayerOf(number).expert_bytes);
   }
-  std::vector<int> coldest_first;  // Of a step.
+  std::vector<int> depths;
+  std::vector<ExpertUse> of_class;
   for (size_t step = 0; step < log.num_steps(); ++step) {
     ++totals_.steps;
     totals_.tokens += log.num_tokens(step);
-    coldest_first.clear();
-    for (const ExpertUse& use : log.uses(step)) {
-      const int size_class = order.ClassOf(use.number);
-      OfClass& of_class = classes_[size_class];
-      const int depth = stacks[size_class].Depth(use.number);
-      const size_t bin = depth == RecencyStack::kNowhere ? sizes[size_class] : depth;
-      of_class.entries[bin] += use.routed;
-      ++of_class.uses[bin];
-      of_class.bytes[bin] += expert_bytes[use.number];
-      if (use.accepted > 0) coldest_first.push_back(use.number);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      absl::Span<const ExpertUse> uses = log.uses(step);
+      if (groups.size() > 1) {
+        of_class.clear();
+        for (const ExpertUse& use : uses) {
+          if (order.ClassOf(use.number) == static_cast<int>(i)) of_class.push_back(use);
+        }
+        uses = of_class;
+      }
+      groups[i].AddStep(uses, depths);
+      Add(uses, depths, classes_[i]);
     }
-    std::sort(coldest_first.begin(), coldest_first.end(),
-              [&](int a, int b) { return order.Rank(a) > order.Rank(b); });
-    for (const int number : coldest_first) stacks[order.ClassOf(number)].MoveToTop(number);
+  }
+}
+
+void LruCurve::Add(absl::Span<const ExpertUse> uses, absl::Span<const int> depths,
+                   OfClass& of_class) {
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const size_t bin = depths[i] == RecencyGroups::kNowhere ? of_class.uses.size() - 1 : depths[i];
+    of_class.entries[bin] += uses[i].routed;
+    ++of_class.uses[bin];
+    of_class.bytes[bin] += expert_bytes_[uses[i].number];
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "strata/cache/policy/expert_policy.h"
 #include "strata/cache/simulate/replay_counts.h"
 #include "strata/cache/simulate/routing_log.h"
 
@@ -33,6 +34,10 @@ class LruCurve {
     std::vector<int64_t> bytes;
   };
 
+  // The class's part of a step.
+  void Add(absl::Span<const ExpertUse> uses, absl::Span<const int> depths, OfClass& of_class);
+
+  std::vector<int64_t> expert_bytes_;  // By number.
   ReplayCounts totals_;
   std::vector<OfClass> classes_;
 };
