@@ -1,6 +1,7 @@
 // Makes expert profiles and shows them: see kUsage.
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -17,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "gflags/gflags.h"
 #include "strata/cache/experts/model_identity.h"
 #include "strata/cache/experts/routed_step.h"
@@ -39,10 +41,13 @@
 #include "strata/tools/profile_builder.h"
 #include "strata/tools/profile_screen.h"
 #include "strata/tools/profile_texts.h"
+#include "strata/tools/report_page.h"
 #include "strata/tools/simulate_command.h"
 #include "strata/tools/trace_text.h"
 
-DEFINE_string(out, "", "The profile to write. `build` keeps what is done so far in OUT.partial.");
+DEFINE_string(out, "",
+              "The profile, or the page, to write. `build` keeps what is done so far in "
+              "OUT.partial.");
 DEFINE_bool(json, false, "Print one JSON object instead of text: the profile's figures.");
 
 DEFINE_string(model, "", "build: GGUF file of the model; for a split model any of its files.");
@@ -80,6 +85,7 @@ DEFINE_string(admission, "every-miss",
               "simulate, report: how experts come into slots: every-miss, landing or copies.");
 DEFINE_double(offered, 3, "simulate, report: with landing, slots that are offered, in percent.");
 DEFINE_int32(window, 1, "simulate, report: tokens that a step computes at once, 1 to 8.");
+DEFINE_string(cache, "25%", "report: the cache size that is chosen, or thought of.");
 DEFINE_bool(
     record, false,
     "simulate: instead, count each trace again from the tier's own record, and predict it.");
@@ -300,6 +306,40 @@ absl::Status RunSimulate(const Arguments& traces) {
   return absl::OkStatus();
 }
 
+// Sizes that make a curve, the chosen one among them.
+std::string ReportSizes() {
+  constexpr char kCurve[] = "2%,5%,10%,15%,20%,25%,30%,40%,50%,60%,75%,90%";
+  const std::string sizes = IsGiven("sizes") ? FLAGS_sizes : kCurve;
+  const std::vector<std::string> names = absl::StrSplit(sizes, ',');
+  const bool has_chosen = std::find(names.begin(), names.end(), FLAGS_cache) != names.end();
+  return has_chosen ? sizes : absl::StrCat(sizes, ",", FLAGS_cache);
+}
+
+absl::Status Report(const Arguments& traces) {
+  SimulateFlags flags = SimulateFlagsOf(traces);
+  flags.sizes = ReportSizes();
+  Arguments inputs = flags.traces;
+  inputs.insert(inputs.end(), {FLAGS_profile, FLAGS_machine});
+  RETURN_IF_ERROR(CheckOut(inputs));
+  ASSIGN_OR_RETURN(Simulation simulation, Simulate(flags));
+  simulation.SortBySize();
+  const std::vector<std::string>& names = simulation.size_names;
+  const size_t chosen = std::find(names.begin(), names.end(), FLAGS_cache) - names.begin();
+  const std::vector<int64_t> used = simulation.log.Counts();
+  std::vector<uint64_t> counts(used.begin(), used.end());
+  if (!FLAGS_profile.empty()) {
+    ASSIGN_OR_RETURN(const ExpertProfile profile, LoadProfile(FLAGS_profile));
+    counts = profile.counts();
+  }
+  const std::string page = ReportPage(simulation, chosen, counts);
+  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(FLAGS_out));
+  RETURN_IF_ERROR(file.Append(
+      absl::MakeConstSpan(reinterpret_cast<const std::byte*>(page.data()), page.size())));
+  RETURN_IF_ERROR(file.Commit());
+  std::cout << FLAGS_out << ": " << Advice(simulation, chosen) << "\n";
+  return absl::OkStatus();
+}
+
 struct Command {
   absl::string_view name;
   std::vector<std::string> flags;  // Those that it takes.
@@ -320,6 +360,10 @@ const std::vector<Command>& Commands() {
        {"json", "trace", "profile", "sizes", "policies", "machine", "start", "admission", "offered",
         "window", "link_gbps", "device_gbps", "record"},
        RunSimulate},
+      {"report",
+       {"out", "trace", "profile", "sizes", "policies", "machine", "start", "admission", "offered",
+        "window", "link_gbps", "device_gbps", "cache"},
+       Report},
   };
   return *commands;
 }

@@ -1,6 +1,9 @@
 #include "strata/tools/simulate_command.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -134,6 +137,21 @@ absl::StatusOr<Simulation> Simulate(const SimulateFlags& flags) {
     simulation.sizes.push_back(std::move(result));
   }
   return simulation;
+}
+
+void Simulation::SortBySize() {
+  std::vector<size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return sizes[a].num_slots < sizes[b].num_slots; });
+  std::vector<std::string> sorted_names;
+  std::vector<SizeResult> sorted;
+  for (const size_t i : order) {
+    sorted_names.push_back(size_names[i]);
+    sorted.push_back(std::move(sizes[i]));
+  }
+  size_names = std::move(sorted_names);
+  sizes = std::move(sorted);
 }
 
 Json SimulationJson(const Simulation& simulation) {

@@ -36,7 +36,10 @@ struct Simulation {
   PolicyStart start;
   ComparisonOptions options;
   std::vector<std::string> size_names;
-  std::vector<SizeResult> sizes;
+  std::vector<SizeResult> sizes;  // As size_names.
+
+  // The smallest first.
+  void SortBySize();
 };
 
 absl::StatusOr<Simulation> Simulate(const SimulateFlags& flags);

@@ -14,8 +14,12 @@ namespace strata {
 namespace {
 
 constexpr float kDecays[] = {0.8f, 0.97f, 0.995f};
-// Shares below it are the same as none.
+constexpr float kLogDecays[] = {-0.32192809f, -0.04394335f, -0.00723157f};  // To base 2.
+// Shares below it are the same as none,
 constexpr float kLeastShare = 1e-3f;
+constexpr float kLogLeastShare = -9.9657843f;
+// and this is of shares that nothing remembers.
+constexpr float kLogNothing = -60;
 // Pairs are halved when an expert has been followed so often: old ones fade.
 constexpr int kMostFollowed = 2048;
 // A step's layer of experts moves the weights by so much together.
@@ -46,7 +50,7 @@ NextUseModel::NextUseModel(const ExpertGeometry& geometry, absl::Span<const floa
     : num_experts_(geometry.num_experts()),
       num_layers_(static_cast<int>(geometry.layers().size())),
       num_used_(geometry.num_used()),
-      even_share_(FastLog2(ShareIfEven(geometry) + kLeastShare)),
+      even_share_(FastLog2(ShareIfEven(geometry))),
       num_followed_(geometry.size(), 0),
       followers_(geometry.size(), 0),
       last_step_(geometry.size(), -1),
@@ -54,8 +58,10 @@ NextUseModel::NextUseModel(const ExpertGeometry& geometry, absl::Span<const floa
                FirstConstant(ShareIfEven(geometry))},
       scores_(geometry.size(), 0) {
   for (std::vector<float>& shares : shares_) {
-    shares.assign(uses_per_step.begin(), uses_per_step.end());
-    shares.resize(geometry.size(), 0);
+    shares.resize(geometry.size(), kLogNothing);
+    for (size_t number = 0; number < uses_per_step.size(); ++number) {
+      shares[number] = FastLog2(std::max(uses_per_step[number], 1e-12f));
+    }
   }
   const int64_t num_pairs = int64_t{geometry.size()} * num_experts_;
   if (num_pairs <= kMostPairs) pairs_.assign(num_pairs, 0);
@@ -83,15 +89,16 @@ void NextUseModel::AddStep(absl::Span<const ExpertUse> uses) {
 
 void NextUseModel::CountUses(absl::Span<const ExpertUse> uses) {
   for (int span = 0; span < kNumSpans; ++span) {
-    const float decay = kDecays[span];
     float* const shares = shares_[span].data();
-    for (size_t i = 0; i < shares_[span].size(); ++i) shares[i] *= decay;
-    for (const ExpertUse& use : uses) {
-      shares_[span][use.number] += (1 - decay) * static_cast<float>(use.accepted);
+    const float sinks = kLogDecays[span];
+    for (size_t i = 0; i < shares_[span].size(); ++i) {
+      shares[i] = std::max(shares[i] + sinks, kLogNothing);
     }
-    // Long before they become numbers that processors are slow with.
-    if (step_ % 256 == 0) {
-      for (float& share : shares_[span]) share = share < 1e-20f ? 0 : share;
+    const float of_use = 1 - kDecays[span];
+    for (const ExpertUse& use : uses) {
+      if (use.accepted == 0) continue;
+      float& share = shares[use.number];
+      share = FastLog2(FastExp2(share) + of_use * static_cast<float>(use.accepted));
     }
   }
   for (const ExpertUse& use : uses) {
@@ -127,11 +134,11 @@ void NextUseModel::PredictFromPairs(absl::Span<const ExpertUse> uses) {
   }
   if (!last_used_.empty() || uses.empty()) return;
   // Nothing in particular: what is used lately.
-  std::copy(shares_[1].begin(), shares_[1].end(), followers_.begin());
+  for (size_t i = 0; i < followers_.size(); ++i) followers_[i] = FastExp2(shares_[1][i]);
 }
 
-float NextUseModel::Feature(float share) const {
-  return kLogOf2 * (FastLog2(share + kLeastShare) - even_share_);
+float NextUseModel::Feature(float log_share) const {
+  return kLogOf2 * (std::max(log_share, kLogLeastShare) - even_share_);
 }
 
 // Without what is the same for all experts.
@@ -145,18 +152,18 @@ void NextUseModel::Score() {
   const std::array<float, kNumFeatures> weights = weights_;
   float* __restrict const scores = scores_.data();
   for (size_t i = 0; i < size; ++i) {
-    scores[i] = weights[0] * FastLog2(short_span[i] + kLeastShare) +
-                weights[1] * FastLog2(middle_span[i] + kLeastShare) +
-                weights[2] * FastLog2(long_span[i] + kLeastShare) +
-                weights[3] * FastLog2(followers[i] + kLeastShare);
+    scores[i] = weights[0] * std::max(short_span[i], kLogLeastShare) +
+                weights[1] * std::max(middle_span[i], kLogLeastShare) +
+                weights[2] * std::max(long_span[i], kLogLeastShare) +
+                weights[3] * FastLog2(std::max(followers[i], kLeastShare));
   }
 }
 
 float NextUseModel::ScoreIfUsed(int number) const {
-  float score = weights_[kNumSpans] * FastLog2(followers_[number] + kLeastShare);
+  float score = weights_[kNumSpans] * FastLog2(std::max(followers_[number], kLeastShare));
   for (int span = 0; span < kNumSpans; ++span) {
-    const float share = shares_[span][number] * kDecays[span] + (1 - kDecays[span]);
-    score += weights_[span] * FastLog2(share + kLeastShare);
+    const float share = FastExp2(shares_[span][number] + kLogDecays[span]) + (1 - kDecays[span]);
+    score += weights_[span] * FastLog2(share);
   }
   return score;
 }
@@ -187,7 +194,7 @@ void NextUseModel::Keep(Lesson& lesson) const {
     for (int span = 0; span < kNumSpans; ++span) {
       lesson.features[i][span] = Feature(shares_[span][number]);
     }
-    lesson.features[i][kNumSpans] = Feature(followers_[number]);
+    lesson.features[i][kNumSpans] = Feature(FastLog2(std::max(followers_[number], kLeastShare)));
     lesson.features[i][kNumSpans + 1] = 1;
   }
 }

@@ -56,14 +56,15 @@ class NextUseModel {
   void Score();
   void Learn();
   void Keep(Lesson& lesson) const;
-  // Of a share, as a feature.
-  float Feature(float share) const;
+  // Of the logarithm of a share, as a feature.
+  float Feature(float log_share) const;
 
   const int num_experts_;  // Of a layer.
   const int num_layers_;
   const int num_used_;
-  const float even_share_;                            // Its logarithm, to base 2.
-  std::array<std::vector<float>, kNumSpans> shares_;  // By number.
+  const float even_share_;  // Its logarithm, to base 2.
+  // Logarithms to base 2, by number: an unused expert's sinks by the same amount each step.
+  std::array<std::vector<float>, kNumSpans> shares_;
   std::vector<uint16_t> pairs_;        // By number, then index: how often it followed.
   std::vector<int32_t> num_followed_;  // By number: steps counted in its pairs.
   std::vector<float> followers_;       // By number: of the last step's experts.
