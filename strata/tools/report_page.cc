@@ -41,7 +41,7 @@ const PolicyResult* BestOf(const SizeResult& size) {
 }
 
 std::string SizeText(const Simulation& simulation, size_t i) {
-  return absl::StrCat(simulation.size_names[i], " (",
+  return absl::StrCat(simulation.size_names[i], " (", simulation.sizes[i].num_slots, " slots, ",
                       FormatByteSize(simulation.sizes[i].slot_bytes), ")");
 }
 
@@ -82,7 +82,8 @@ std::string Advice(const Simulation& simulation, size_t chosen) {
   const PolicyResult* const best = BestOf(simulation.sizes[chosen]);
   if (best == nullptr) return "Name at least one policy besides belady to get advice.";
   std::string text = absl::StrFormat(
-      "With %s of slots, %.0f of 100 expert reads are served from GPU memory by the policy \"%s\".",
+      "With a cache of %s, %.0f of 100 expert reads are served from GPU memory under the policy "
+      "\"%s\".",
       SizeText(simulation, chosen), 100 * best->counts.hit_rate(), best->policy);
   const size_t next = NextLarger(simulation, chosen);
   if (next == chosen) return absl::StrCat(text, " No larger size was tried.");

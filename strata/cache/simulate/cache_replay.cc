@@ -77,11 +77,11 @@ void CacheReplay::SelectLanding() {
 }
 
 void CacheReplay::Step(absl::Span<const ExpertUse> uses, int num_tokens) {
-  ShowArrivals();
   state_.CountStep(uses, num_tokens, missed_);
   if (options_.mode == AdmissionMode::kLanding) SelectLanding();
   const std::vector<int>& candidates = options_.mode == AdmissionMode::kLanding ? landed_ : missed_;
   ++step_;
+  ShowArrivals();
   for (const ExpertPolicy::Admission& admission :
        policy_.EndStep({.uses = uses, .candidates = candidates, .num_empty = num_empty_})) {
     Apply(admission);

@@ -51,8 +51,10 @@ class CacheReplay {
   void Step(absl::Span<const ExpertUse> uses, int num_tokens);
   // All steps of the log.
   void Run(const RoutingLog& log);
-  // While a copy is under way.
-  bool busy() const { return !arriving_.empty(); }
+  // From the next admission on.
+  void SetCopySteps(int steps) { options_.copy_steps = steps; }
+  // Whether a copy will still be under way when the next step has ended.
+  bool busy() const { return !arriving_.empty() && arriving_.back().step > step_ + 1; }
   const ReplayCounts& counts() { return state_.counts(); }
 
  private:
@@ -66,7 +68,7 @@ class CacheReplay {
   void Apply(const ExpertPolicy::Admission& admission);
 
   const ExpertGeometry& geometry_;
-  const Options options_;
+  Options options_;
   const ExpertOrder order_;
   ExpertPolicy& policy_;
   CacheState state_;

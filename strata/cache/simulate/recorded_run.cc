@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +86,24 @@ class Recount {
   std::vector<TraceResidency> changes_;
 };
 
+// Finds how long rounds took: newcomers of one decision show together.
+class DelayFinder {
+ public:
+  void AddSwap(const TraceSwap& swap) { decided_[swap.newcomer] = swap.step; }
+  void AddChange(const TraceResidency& change, std::vector<RecordedRun::Delay>& delays) {
+    if (!change.resident || change.cause != TraceResidency::Cause::kSwap) return;
+    const auto decided = decided_.find(change.expert);
+    if (decided == decided_.end()) return;
+    const int64_t after = decided->second;
+    decided_.erase(decided);
+    if (!delays.empty() && delays.back().step == after) return;
+    delays.push_back({after, static_cast<int>(change.step - after - 1)});
+  }
+
+ private:
+  std::map<int, int64_t> decided_;  // By newcomer: after which step.
+};
+
 SwapRates RatesOf(const TraceRates& rates) {
   return {.copy_bytes_per_ns = rates.copy_bytes_per_ns,
           .miss_fixed_ns = rates.miss_fixed_ns,
@@ -112,11 +131,16 @@ absl::StatusOr<RecordedRun> RecordedRun::Load(const std::string& path) {
                    RoutingTraceReader::Open(path));
   RecordedRun run = {.header = reader->header()};
   Recount recount(run.header);
+  DelayFinder delays;
   while (true) {
     ASSIGN_OR_RETURN(const std::optional<TraceRecord> record, reader->Next());
     if (!record.has_value()) break;
     if (const auto* step = std::get_if<RoutedStep>(&*record)) recount.AddStep(*step);
-    if (const auto* change = std::get_if<TraceResidency>(&*record)) recount.AddChange(*change);
+    if (const auto* swap = std::get_if<TraceSwap>(&*record)) delays.AddSwap(*swap);
+    if (const auto* change = std::get_if<TraceResidency>(&*record)) {
+      recount.AddChange(*change);
+      delays.AddChange(*change, run.delays);
+    }
     if (const auto* rates = std::get_if<TraceRates>(&*record)) run.rates.push_back(*rates);
   }
   absl::StatusOr<ReplayCounts> counts = recount.Finish();
@@ -142,8 +166,13 @@ absl::StatusOr<ReplayCounts> PredictRun(const std::string& path, const RecordedR
                      tier.ranking, tier.seed_counts);
   CacheReplay replay(geometry, {.mode = AdmissionMode::kCopies}, slots, FirstResidents(run),
                      policy);
-  size_t next = 0;
+  size_t next = 0, next_delay = 0;
   for (size_t step = 0; step < log.num_steps(); ++step) {
+    // As slow as the machine was at this time.
+    while (next_delay < run.delays.size() &&
+           run.delays[next_delay].step <= static_cast<int64_t>(step)) {
+      replay.SetCopySteps(run.delays[next_delay++].steps);
+    }
     while (next < run.rates.size() && run.rates[next].step <= static_cast<int64_t>(step)) {
       policy.SetRates(RatesOf(run.rates[next++]));
     }

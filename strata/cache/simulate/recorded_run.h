@@ -3,6 +3,7 @@
 #ifndef STRATA_CACHE_SIMULATE_RECORDED_RUN_H_
 #define STRATA_CACHE_SIMULATE_RECORDED_RUN_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@ struct RecordedRun {
   TraceHeader header;
   // As they were used, in order; empty when nothing was decided.
   std::vector<TraceRates> rates;
+  // Of each round of swaps that showed, in order: the step after which it was decided, and the
+  // steps that went by before its newcomers showed. The machine's doing, not the policy's.
+  struct Delay {
+    int64_t step = 0;
+    int steps = 0;
+  };
+  std::vector<Delay> delays;
   // admissions, copies and copy_bytes are of swaps that showed.
   ReplayCounts counts;
 
@@ -24,8 +32,8 @@ struct RecordedRun {
   static absl::StatusOr<RecordedRun> Load(const std::string& path);
 };
 
-// The same run predicted from its routing, settings and rates alone: the policy decides afresh,
-// prompts lend no slots, and a swap's copy takes one step.
+// The same run predicted: from its routing, its settings, and what the machine was like, its rates
+// and how long copies took. The policy decides afresh, and prompts lend no slots.
 absl::StatusOr<ReplayCounts> PredictRun(const std::string& path, const RecordedRun& run);
 
 }  // namespace strata
