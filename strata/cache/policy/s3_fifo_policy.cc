@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -23,6 +24,7 @@ S3FifoPolicy::S3FifoPolicy(const ExpertGeometry& geometry)
       queues_(order_.num_classes()),
       places_(geometry.size(), Place::kHost),
       where_(geometry.size(), Where::kNowhere),
+      enters_(geometry.size(), Where::kMain),
       uses_(geometry.size(), 0),
       stamps_(geometry.size(), 0),
       num_empty_(order_.num_classes(), 0) {}
@@ -88,19 +90,26 @@ int S3FifoPolicy::Evict(Queues& queues) {
 }
 
 void S3FifoPolicy::SetPlace(int number, Place place) {
-  const bool is_queued = where_[number] == Where::kSmall || where_[number] == Where::kMain;
   places_[number] = place;
-  if (place == Place::kSlot && !is_queued) {
+  if (place == Place::kSlot && !IsQueued(number)) {
     if (where_[number] == Where::kGhost) Leave(number);
     uses_[number] = 0;
-    Enter(number, Where::kMain);
-  } else if (place == Place::kHost && is_queued) {
+    Enter(number, std::exchange(enters_[number], Where::kMain));
+  } else if (place != Place::kSlot && IsQueued(number)) {
     Leave(number);
   }
 }
 
-absl::Span<const ExpertPolicy::Admission> S3FifoPolicy::EndStep(const Step& step) {
+void S3FifoPolicy::TakeBackVictims() {
+  for (const Admission& admission : admissions_) {
+    if (admission.victim < 0 || places_[admission.victim] != Place::kSlot) continue;
+    SetPlace(admission.victim, Place::kSlot);
+  }
   admissions_.clear();
+}
+
+absl::Span<const ExpertPolicy::Admission> S3FifoPolicy::EndStep(const Step& step) {
+  TakeBackVictims();
   for (const ExpertUse& use : step.uses) {
     const int uses = std::min<int>(kMostUses, uses_[use.number] + use.accepted);
     if (places_[use.number] == Place::kSlot) uses_[use.number] = static_cast<uint8_t>(uses);
@@ -110,23 +119,19 @@ absl::Span<const ExpertPolicy::Admission> S3FifoPolicy::EndStep(const Step& step
     num_empty_[i] = step.num_empty[i];
     queues_[i].num_slots = queues_[i].num_small + queues_[i].num_main + num_empty_[i];
   }
-  // First all victims, so that no newcomer is one.
   for (const int candidate : step.candidates) {
     if (places_[candidate] != Place::kHost) continue;
     const int size_class = order_.ClassOf(candidate);
+    // Its victim may push the ghost out.
+    const Where enters = where_[candidate] == Where::kGhost ? Where::kMain : Where::kSmall;
+    int victim = -1;
     if (num_empty_[size_class] > 0) {
       --num_empty_[size_class];
-      admissions_.push_back({.newcomer = candidate});
-    } else if (const int victim = Evict(queues_[size_class]); victim >= 0) {
-      admissions_.push_back({.newcomer = candidate, .victim = victim});
+    } else if (victim = Evict(queues_[size_class]); victim < 0) {
+      continue;
     }
-  }
-  for (const Admission& admission : admissions_) {
-    const int newcomer = admission.newcomer;
-    const Where where = where_[newcomer] == Where::kGhost ? Where::kMain : Where::kSmall;
-    Leave(newcomer);
-    uses_[newcomer] = 0;
-    Enter(newcomer, where);
+    admissions_.push_back({.newcomer = candidate, .victim = victim});
+    enters_[candidate] = enters;
   }
   return admissions_;
 }

@@ -47,6 +47,12 @@ class S3FifoPolicy : public ExpertPolicy {
   };
   enum class Where : uint8_t { kNowhere, kSmall, kMain, kGhost };
 
+  bool IsQueued(int number) const {
+    return where_[number] == Where::kSmall || where_[number] == Where::kMain;
+  }
+  // Victims that the caller did not move out are residents still.
+  void TakeBackVictims();
+
   void Enter(int number, Where where);
   void Leave(int number);
   // The next victim, out of its queue; -1 when there is none.
@@ -57,6 +63,7 @@ class S3FifoPolicy : public ExpertPolicy {
   std::vector<Queues> queues_;  // By size class.
   std::vector<Place> places_;
   std::vector<Where> where_;
+  std::vector<Where> enters_;  // The queue that it joins once it is in a slot.
   std::vector<uint8_t> uses_;  // Since it entered, at most three.
   std::vector<uint32_t> stamps_;
   std::vector<int> num_empty_;

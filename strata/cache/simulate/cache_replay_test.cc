@@ -171,8 +171,8 @@ TEST(ReplayPropertyTest, NoPolicyBeatsTheOptimum) {
            {AdmissionMode::kEveryMiss, AdmissionMode::kLanding, AdmissionMode::kCopies}) {
         if (name == "rounds" && mode != AdmissionMode::kCopies) continue;
         const std::unique_ptr<ExpertPolicy> policy = Make(name, tried.geometry);
-        CacheReplay replay(tried.geometry, {.mode = mode, .copy_steps = 0}, tried.slots,
-                           tried.residents, *policy);
+        CacheReplay replay(tried.geometry, {.mode = mode, .copy_steps = repetition % 3},
+                           tried.slots, tried.residents, *policy);
         replay.Run(tried.log);
         const ReplayCounts& counts = replay.counts();
         EXPECT_LE(optimum.missed_uses, counts.transfers()) << name << " " << repetition;
