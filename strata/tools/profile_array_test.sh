@@ -4,6 +4,7 @@
 #
 #   profile_array_test.sh PROFILE_BUILD SCRIPT MODEL
 set -euo pipefail
+export PATH=$PATH:/usr/sbin:/sbin
 for program in slurmctld slurmd sbatch squeue scancel scontrol; do
   if ! command -v "$program" >/dev/null || [ "$(id -u)" != 0 ]; then
     echo "skipped: needs slurmctld, slurmd and slurm-client of Debian, and root"
@@ -66,22 +67,23 @@ until_line "sinfo -h -o %t" '^(idle|mix|alloc)'
 texts=()
 for i in $(seq 12); do
   text=$work/text$i.txt
-  for j in $(seq 25); do echo "In the beginning of line $((i * j)) was the word number $j."; done >"$text"
+  for j in $(seq 8); do echo "In the beginning of line $((i * j)) was the word number $j."; done >"$text"
   texts+=("$text")
 done
-# Slow enough to be killed on its way: part 2 has one long text more.
+# Part 2 is long and has many contexts, so that it can be killed on its way.
 for i in $(seq 40); do cat "${texts[0]}"; done >"$work/text2.txt"
+texts+=(--max_context 128)
 "$tool" build --model "$model" --out "$work/whole.profile" "${texts[@]}" 2>/dev/null
 
 export PROFILE_BUILD=$tool MODEL=$model OUT=$work/parts PARTS=4 SAVE_EVERY=0
 job=$(sbatch --parsable --array=1-4 -o "$work/task-%a.log" "$script" "${texts[@]}")
-for _ in $(seq 250); do
+for _ in $(seq 80); do
   if [ -e "$OUT/part-2.profile.partial" ]; then break; fi
   sleep 0.05
 done
 [ -e "$OUT/part-2.profile.partial" ]
 scancel "${job}_2"
-for _ in $(seq 250); do
+for _ in $(seq 80); do
   if [ -z "$(squeue -h -j "$job" 2>/dev/null)" ]; then break; fi
   sleep 0.2
 done
