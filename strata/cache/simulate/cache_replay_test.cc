@@ -104,6 +104,13 @@ TEST_F(HandWorkedTraceTest, LearnedKeepsWhatIsLikelyToFollow) {
   EXPECT_EQ(HitsOf("learned", trace_, {}), Hits({4, 6, 9, 11, 12}));
 }
 
+TEST_F(HandWorkedTraceTest, LearnedLeavesOutWhatIsColderThanAllResidents) {
+  std::vector<int> trace;
+  for (int i = 0; i < 30; ++i) trace.push_back(i % 3);
+  trace.insert(trace.end(), {3, 0, 1, 2});
+  EXPECT_EQ(HitsOf("learned", trace, {0, 1, 2}).size(), 33u) << "all but 3";
+}
+
 TEST(CacheReplayTest, LandsOnlyInOfferedSlotsAndBeginsWithAnotherLayerEachStep) {
   // Two layers of three experts, four slots of which one is offered: two misses a step, one lands.
   const ExpertGeometry geometry = TestGeometry({10, 10}, 3, 1);

@@ -55,7 +55,7 @@ TEST_F(RecordedRunTest, CountsByWhatTheTierShowedAndWhen) {
   writer->AddResidency(
       {.step = 4, .expert = 1, .slot = 0, .resident = true, .cause = Cause::kSwap});
   writer->AddStep(Step(2, 0));
-  writer->AddStep(Step(3, 0));
+  writer->AddStep(Step(3, 1));
   writer->AddStep(Step(4, 1));
   ASSERT_TRUE(writer->Finish().ok());
   const absl::StatusOr<RecordedRun> run = RecordedRun::Load(path_);
