@@ -2,7 +2,7 @@
 // of the class that were used since, or in the same step but are the hotter by rank, it is covered.
 //
 // Experts of one step stay a group, so a step costs a walk through the sizes of the groups and
-// through the members of those that it takes experts from: some 20 ns a use for the largest models,
+// through the members of those that it takes experts from: some 40 ns a use for a large model,
 // where a tree of all experts costs ten times as much. Used by one thread.
 #ifndef STRATA_CACHE_SIMULATE_RECENCY_GROUPS_H_
 #define STRATA_CACHE_SIMULATE_RECENCY_GROUPS_H_
