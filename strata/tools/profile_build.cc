@@ -1,6 +1,8 @@
 // Makes expert profiles and shows them: see kUsage.
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -14,7 +16,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "gflags/gflags.h"
 #include "strata/cache/experts/model_identity.h"
 #include "strata/cache/experts/routed_step.h"
@@ -37,9 +41,13 @@
 #include "strata/tools/profile_builder.h"
 #include "strata/tools/profile_screen.h"
 #include "strata/tools/profile_texts.h"
+#include "strata/tools/report_page.h"
+#include "strata/tools/simulate_command.h"
 #include "strata/tools/trace_text.h"
 
-DEFINE_string(out, "", "The profile to write. `build` keeps what is done so far in OUT.partial.");
+DEFINE_string(out, "",
+              "The profile, or the page, to write. `build` keeps what is done so far in "
+              "OUT.partial.");
 DEFINE_bool(json, false, "Print one JSON object instead of text: the profile's figures.");
 
 DEFINE_string(model, "", "build: GGUF file of the model; for a split model any of its files.");
@@ -57,6 +65,32 @@ DEFINE_int32(threads, 0, "build: threads that compute; 0: one for each CPU of th
 DEFINE_int32(save_every, 30,
              "build: seconds between notes of what is done so far; 0: after every context.");
 
+DEFINE_string(trace, "",
+              "simulate, report: routing traces, separated by commas; or name them as arguments. "
+              "They are played one after the other.");
+DEFINE_string(profile, "", "simulate, report: the profile that slots and policies start from.");
+DEFINE_string(sizes, "10%,25%,50%",
+              "simulate, report: cache sizes, separated by commas: slots, shares or bytes.");
+DEFINE_string(policies, "static,lru,lfu,adaptive,rounds,s3fifo,learned,belady",
+              "simulate, report: policies to compare; belady is the optimum.");
+DEFINE_string(machine, "",
+              "simulate, report: what `stagebench --json` printed on the machine in question.");
+DEFINE_double(link_gbps, 0,
+              "simulate, report: GB/s from host memory to the GPU, instead; 0: unset.");
+DEFINE_double(device_gbps, 0, "simulate, report: GB/s of GPU memory; 0: 900.");
+DEFINE_string(start, "",
+              "simulate, report: what the slots hold at first: profile or empty. Default: profile "
+              "if there is one.");
+DEFINE_string(admission, "every-miss",
+              "simulate, report: how experts come into slots: every-miss, landing or copies.");
+DEFINE_double(offered, 3, "simulate, report: with landing, slots that are offered, in percent.");
+DEFINE_int32(window, 1, "simulate, report: tokens that a step computes at once, 1 to 8.");
+DEFINE_string(cache, "25%", "report: the cache size that is chosen, or thought of.");
+DEFINE_bool(
+    record, false,
+    "simulate: instead, count each trace again from the tier's own record, and predict it.");
+
+DEFINE_validator(window, [](const char*, int32_t value) { return value >= 1 && value <= 8; });
 DEFINE_validator(prompt_batch, &strata::IsPositive);
 DEFINE_validator(threads, &strata::IsNotNegative);
 DEFINE_validator(save_every, &strata::IsNotNegative);
@@ -70,9 +104,12 @@ constexpr char kUsage[] =
     "profile_build merge --out FILE PROFILE...\n"
     "profile_build show PROFILE\n"
     "profile_build show-trace TRACE\n"
+    "profile_build simulate [--profile FILE] [--sizes 10%,4GiB] [--machine FILE] TRACE...\n"
+    "profile_build report --out FILE.html [--profile FILE] [--cache SIZE] TRACE...\n"
     "Counts how often each expert of a model is used: by running texts through it, from traces of\n"
     "generate, or by adding up profiles. A build that was killed goes on where it was when it is\n"
-    "started again.";
+    "started again. simulate replays traces through the engine's policies and says what caches of\n"
+    "several sizes would have done; report draws it.";
 
 using Arguments = std::vector<std::string>;
 
@@ -228,6 +265,82 @@ absl::Status ShowTrace(const Arguments& paths) {
   }
 }
 
+SimulateFlags SimulateFlagsOf(const Arguments& traces) {
+  SimulateFlags flags = {.traces = traces,
+                         .profile = FLAGS_profile,
+                         .sizes = FLAGS_sizes,
+                         .policies = FLAGS_policies,
+                         .machine = FLAGS_machine,
+                         .start = FLAGS_start,
+                         .admission = FLAGS_admission,
+                         .offered = FLAGS_offered,
+                         .window = FLAGS_window,
+                         .link_gbps = FLAGS_link_gbps,
+                         .device_gbps = FLAGS_device_gbps};
+  for (const absl::string_view trace : absl::StrSplit(FLAGS_trace, ',', absl::SkipEmpty())) {
+    flags.traces.emplace_back(trace);
+  }
+  return flags;
+}
+
+absl::Status SimulateRecords(const Arguments& traces) {
+  if (traces.empty()) return UsageError("name at least one trace");
+  Json runs = Json::array();
+  for (const std::string& trace : traces) {
+    ASSIGN_OR_RETURN(const ReplayedRun run, ReplayRecord(trace));
+    runs.push_back(run.json);
+    if (!FLAGS_json) std::cout << run.line;
+  }
+  if (FLAGS_json) PrintJson({{"runs", runs}});
+  return absl::OkStatus();
+}
+
+absl::Status RunSimulate(const Arguments& traces) {
+  const SimulateFlags flags = SimulateFlagsOf(traces);
+  if (FLAGS_record) return SimulateRecords(flags.traces);
+  ASSIGN_OR_RETURN(const Simulation simulation, Simulate(flags));
+  if (FLAGS_json) {
+    PrintJson(SimulationJson(simulation));
+  } else {
+    std::cout << SimulationScreen(simulation);
+  }
+  return absl::OkStatus();
+}
+
+// Sizes that make a curve, the chosen one among them.
+std::string ReportSizes() {
+  constexpr char kCurve[] = "2%,5%,10%,15%,20%,25%,30%,40%,50%,60%,75%,90%";
+  const std::string sizes = IsGiven("sizes") ? FLAGS_sizes : kCurve;
+  const std::vector<std::string> names = absl::StrSplit(sizes, ',');
+  const bool has_chosen = std::find(names.begin(), names.end(), FLAGS_cache) != names.end();
+  return has_chosen ? sizes : absl::StrCat(sizes, ",", FLAGS_cache);
+}
+
+absl::Status Report(const Arguments& traces) {
+  SimulateFlags flags = SimulateFlagsOf(traces);
+  flags.sizes = ReportSizes();
+  Arguments inputs = flags.traces;
+  inputs.insert(inputs.end(), {FLAGS_profile, FLAGS_machine});
+  RETURN_IF_ERROR(CheckOut(inputs));
+  ASSIGN_OR_RETURN(Simulation simulation, Simulate(flags));
+  simulation.SortBySize();
+  const std::vector<std::string>& names = simulation.size_names;
+  const size_t chosen = std::find(names.begin(), names.end(), FLAGS_cache) - names.begin();
+  const std::vector<int64_t> used = simulation.log.Counts();
+  std::vector<uint64_t> counts(used.begin(), used.end());
+  if (!FLAGS_profile.empty()) {
+    ASSIGN_OR_RETURN(const ExpertProfile profile, LoadProfile(FLAGS_profile));
+    counts = profile.counts();
+  }
+  const std::string page = ReportPage(simulation, chosen, counts);
+  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(FLAGS_out));
+  RETURN_IF_ERROR(file.Append(
+      absl::MakeConstSpan(reinterpret_cast<const std::byte*>(page.data()), page.size())));
+  RETURN_IF_ERROR(file.Commit());
+  std::cout << FLAGS_out << ": " << Advice(simulation, chosen) << "\n";
+  return absl::OkStatus();
+}
+
 struct Command {
   absl::string_view name;
   std::vector<std::string> flags;  // Those that it takes.
@@ -244,15 +357,25 @@ const std::vector<Command>& Commands() {
       {"merge", {"out", "json"}, Merge},
       {"show", {"json"}, Show},
       {"show-trace", {}, ShowTrace},
+      {"simulate",
+       {"json", "trace", "profile", "sizes", "policies", "machine", "start", "admission", "offered",
+        "window", "link_gbps", "device_gbps", "record"},
+       RunSimulate},
+      {"report",
+       {"out", "trace", "profile", "sizes", "policies", "machine", "start", "admission", "offered",
+        "window", "link_gbps", "device_gbps", "cache"},
+       Report},
   };
   return *commands;
 }
 
 absl::Status CheckFlags(const Command& command) {
-  for (const std::string& flag : Commands().front().flags) {  // `build` takes all.
-    if (!IsGiven(flag)) continue;
-    if (std::find(command.flags.begin(), command.flags.end(), flag) == command.flags.end()) {
-      return UsageError(absl::StrCat("--", flag, " does not go with ", command.name));
+  for (const Command& other : Commands()) {
+    for (const std::string& flag : other.flags) {
+      if (!IsGiven(flag)) continue;
+      if (std::find(command.flags.begin(), command.flags.end(), flag) == command.flags.end()) {
+        return UsageError(absl::StrCat("--", flag, " does not go with ", command.name));
+      }
     }
   }
   return absl::OkStatus();
