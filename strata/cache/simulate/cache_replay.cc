@@ -18,10 +18,8 @@ namespace strata {
 using Place = ExpertPolicy::Place;
 
 std::vector<int> SlotsOfClass(const SlotPlan& plan) {
-  std::vector<int> slots;
-  for (int i = 0; i < static_cast<int>(plan.class_bytes().size()); ++i) {
-    slots.push_back(plan.num_slots_of_class(i));
-  }
+  std::vector<int> slots(plan.class_bytes().size(), 0);
+  for (int slot = 0; slot < plan.num_slots(); ++slot) ++slots[plan.ClassOfSlot(slot)];
   return slots;
 }
 
