@@ -150,9 +150,10 @@ std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Families, EngineOracleTest,
                          ::testing::Values("qwen3moe", "llama", "olmoe", "granitemoe", "gpt-oss",
-                                           "glm4moe"),
+                                           "glm4moe", "qwen3next", "qwen35moe", "lfm2moe"),
                          TestName);
-INSTANTIATE_TEST_SUITE_P(Families, LongPromptOracleTest, ::testing::Values("gpt-oss"), TestName);
+INSTANTIATE_TEST_SUITE_P(Families, LongPromptOracleTest,
+                         ::testing::Values("gpt-oss", "qwen3next", "qwen35moe"), TestName);
 
 }  // namespace
 }  // namespace strata

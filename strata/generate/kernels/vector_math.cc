@@ -149,6 +149,24 @@ void Scale(float factor, absl::Span<float> x) {
   });
 }
 
+void ApplySilu(absl::Span<float> x) {
+  const size_t n = x.size();
+  float* const values = x.data();
+  RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+    for (size_t i = 0; i < n; ++i) values[i] = f32::Silu(values[i]);
+  });
+}
+
+void MultiplyInto(absl::Span<const float> x, absl::Span<float> y) {
+  CHECK_EQ(x.size(), y.size());
+  const size_t n = x.size();
+  const float* const from = x.data();
+  float* const to = y.data();
+  RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+    for (size_t i = 0; i < n; ++i) to[i] = f32::Mul(from[i], to[i]);
+  });
+}
+
 void ExpOfDifference(float shift, absl::Span<float> x) {
   const size_t n = x.size();
   float* const values = x.data();

@@ -40,6 +40,12 @@ void Join(float old_weight, float weight, absl::Span<const float> x, absl::Span<
 // x = factor * x
 void Scale(float factor, absl::Span<float> x);
 
+// x = f32::Silu(x)
+void ApplySilu(absl::Span<float> x);
+
+// y = x * y
+void MultiplyInto(absl::Span<const float> x, absl::Span<float> y);
+
 // x = f32::Exp(x - shift)
 void ExpOfDifference(float shift, absl::Span<float> x);
 

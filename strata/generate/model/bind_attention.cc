@@ -48,7 +48,8 @@ int64_t WindowOf(const AttentionConfig& config, const ModelFamily& family, int l
 // Three matrices, or one that holds the rows of all three.
 void BindProjections(const std::string& block, int64_t width, Need bias, TensorBinder& binder,
                      SelfAttention& attention) {
-  const int64_t query_rows = int64_t{attention.num_heads} * attention.key_size;
+  const int64_t query_rows =
+      int64_t{attention.num_heads} * attention.key_size * (attention.has_gate ? 2 : 1);
   const int64_t key_rows = int64_t{attention.num_kv_heads} * attention.key_size;
   const int64_t value_rows = int64_t{attention.num_kv_heads} * attention.value_size;
   if (binder.Has(block + "attn_qkv.weight")) {
@@ -89,6 +90,12 @@ SelfAttention BindSelfAttention(const ModelConfig& config, const ModelFamily& fa
                         : 1.0f / std::sqrt(static_cast<float>(attention.key_size));
   attention.window = WindowOf(config.attention, family, layer);
   attention.rotation = rotation;
+  attention.has_gate = family.gates_attention;
+  if (attention.has_gate && attention.key_size != attention.value_size) {
+    binder.Refuse("hparams", absl::StrCat("gates of ", attention.key_size, " values for heads of ",
+                                          attention.value_size));
+    return attention;
+  }
   BindProjections(block, config.embedding_length, bias, binder, attention);
   attention.output =
       binder.Matrix(block + "attn_output", int64_t{attention.num_heads} * attention.value_size,

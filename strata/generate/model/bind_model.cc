@@ -17,7 +17,9 @@
 #include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/model/bind_attention.h"
+#include "strata/generate/model/bind_delta_net.h"
 #include "strata/generate/model/bind_feed_forward.h"
+#include "strata/generate/model/bind_short_convolution.h"
 #include "strata/generate/model/model_family.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/model/tensor_binder.h"
@@ -92,7 +94,7 @@ class ModelBinder {
       graph.vocabulary = embedding->all_dims[1];
     }
     graph.embedding = binder_.Table("token_embd.weight", graph.width, graph.vocabulary);
-    graph.output_norm = binder_.Values("output_norm.weight", {graph.width});
+    graph.output_norm = binder_.Values(absl::StrCat(family_.output_norm, ".weight"), {graph.width});
     const bool tied = !family_.needs_output && !binder_.Has("output.weight");
     graph.output = binder_.Matrix(tied ? "token_embd" : "output", graph.width, graph.vocabulary);
   }
@@ -101,8 +103,7 @@ class ModelBinder {
     const std::string block = absl::StrCat("blk.", layer, ".");
     Layer bound;
     bound.mixer_residual = BindResidual(block + "attn_norm.weight");
-    const int rotation = graph.rotations.empty() ? SelfAttention::kNoRotation : 0;
-    bound.mixer = BindSelfAttention(config_, family_, layer, rotation, binder_);
+    bound.mixer = BindMixer(graph, layer);
     bound.feed_forward_residual =
         BindResidual(absl::StrCat(block, family_.feed_forward_norm, ".weight"));
     if (std::binary_search(layout_.layers().begin(), layout_.layers().end(), layer)) {
@@ -111,6 +112,15 @@ class ModelBinder {
       bound.feed_forward = BindFeedForward(config_, layer, binder_);
     }
     return bound;
+  }
+
+  Mixer BindMixer(const ModelGraph& graph, int layer) {
+    if (IsShortConvolution(config_, layer)) {
+      return BindShortConvolution(config_, layer, binder_);
+    }
+    if (IsDeltaNet(config_, layer)) return BindDeltaNet(config_, family_, layer, binder_);
+    const int rotation = graph.rotations.empty() ? SelfAttention::kNoRotation : 0;
+    return BindSelfAttention(config_, family_, layer, rotation, binder_);
   }
 
   Residual BindResidual(const std::string& norm) {

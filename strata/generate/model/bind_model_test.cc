@@ -98,7 +98,7 @@ TEST(BindModelTest, ListsTheFamiliesThatCanBeRun) {
     const absl::Status status = Bind({.architecture = architecture});
     EXPECT_EQ(ErrorKind(status), "unsupported_arch") << status;
     EXPECT_THAT(status.message(), AllOf(HasSubstr(architecture), HasSubstr("glm4moe, gpt-oss, "),
-                                        HasSubstr("qwen3, qwen3moe")));
+                                        HasSubstr("qwen3moe, qwen3next")));
   }
 }
 

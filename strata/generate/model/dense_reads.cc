@@ -28,6 +28,15 @@ void Add(const SelfAttention& attention, Reads& reads) {
   }
 }
 
+void Add(const GatedDeltaNet& net, Reads& reads) {
+  for (const PlacedLinear& input : net.inputs) Add(input.linear, reads);
+  Add(net.output, reads);
+}
+
+void Add(const ShortConvolution& part, Reads& reads) {
+  for (const Linear* linear : {&part.input, &part.output}) Add(*linear, reads);
+}
+
 void Add(const FeedForward& part, Reads& reads) {
   for (const Linear* linear : {&part.gate, &part.up, &part.down}) Add(*linear, reads);
 }

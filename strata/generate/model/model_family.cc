@@ -20,10 +20,18 @@ constexpr ModelFamily kFamilies[] = {
      .needs_biases = true,
      .window_period = 2},
     {.architecture = "granitemoe", .rotates_only_if_finetuned = true},
+    {.architecture = "lfm2moe", .output_norm = "token_embd_norm", .needs_selection_bias = true},
     {.architecture = "llama"},
     {.architecture = "olmoe", .query_key_norm = NormScope::kAllHeads, .needs_output = true},
     {.architecture = "qwen3"},
+    {.architecture = "qwen35moe",
+     .feed_forward_norm = "post_attention_norm",
+     .gates_attention = true,
+     .tiles_value_heads = true},
     {.architecture = "qwen3moe"},
+    {.architecture = "qwen3next",
+     .feed_forward_norm = "post_attention_norm",
+     .gates_attention = true},
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace strata {
 struct ModelFamily {
   absl::string_view architecture;                    // The value of general.architecture.
   absl::string_view feed_forward_norm = "ffn_norm";  // Tensor of the norm before the feed-forward.
+  absl::string_view output_norm = "output_norm";     // Tensor of the norm before the output.
   NormScope query_key_norm = NormScope::kHead;       // Where a file has these norms.
   bool needs_output = false;                         // No file shares output with token_embd.
   bool needs_selection_bias = false;                 // Routers have exp_probs_b.
@@ -25,6 +26,9 @@ struct ModelFamily {
   // Of so many neighbouring layers the last sees all tokens and the others a sliding window; 0: all
   // layers see all. A period in the file goes first.
   int window_period = 0;
+  bool gates_attention = false;  // attn_q has each head's gate behind its query.
+  // Value head h of a delta net uses key head h % their number, instead of neighbours sharing one.
+  bool tiles_value_heads = false;
 };
 
 // Null when this family cannot be run.

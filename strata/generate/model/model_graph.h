@@ -97,9 +97,60 @@ struct SelfAttention {
   NormScope norm_scope = NormScope::kHead;
   std::vector<float> query_norm, key_norm;  // Empty: none.
   std::vector<float> sinks;                 // Empty, or one score per head.
+  // `query` gives each head's gate behind its query: what the head attended to is multiplied by the
+  // gate's sigmoid before `output`.
+  bool has_gate = false;
 };
 
-using Mixer = std::variant<SelfAttention>;
+// y[t] = sum over taps of weight * x[t - num_taps + 1 + tap], each channel on its own; x before the
+// text is 0.
+struct CausalConvolution {
+  static constexpr int kMaxTaps = 16;
+
+  int num_taps = 0;
+  int64_t num_channels = 0;
+  std::vector<float> weights;  // Of each tap, the one of the oldest x first, one per channel.
+};
+
+// A product whose results begin at value `at` of a longer vector.
+struct PlacedLinear {
+  Linear linear;
+  int64_t at = 0;
+};
+
+// Linear attention whose memory is a matrix for each value head, corrected by the delta rule after
+// every token (docs/design/delta-net.md has the arithmetic).
+struct GatedDeltaNet {
+  int num_key_heads = 0;
+  int num_value_heads = 0;
+  int head_size = 0;             // Of keys and values.
+  std::vector<int> key_head_of;  // By value head.
+  // Together one vector: queries and keys of the key heads, values of the value heads (the channels
+  // of the convolution, which a silu follows); output gates of the value heads; what beta_at and
+  // alpha_at point into.
+  std::vector<PlacedLinear> inputs;
+  std::vector<int64_t> beta_at, alpha_at;  // By value head: places in that vector.
+  CausalConvolution convolution;
+  std::vector<float> decay_rate;   // By value head, negative; times softplus(alpha + time_bias):
+  std::vector<float> time_bias;    // the logarithm of what the memory keeps of itself.
+  std::vector<float> output_norm;  // Of a head.
+  Linear output;
+
+  int64_t num_channels() const { return convolution.num_channels; }
+  int64_t key_at() const { return int64_t{num_key_heads} * head_size; }
+  int64_t value_at() const { return 2 * key_at(); }
+  int64_t output_gate_at() const { return num_channels(); }
+  int64_t output_width() const { return int64_t{num_value_heads} * head_size; }
+  int64_t input_width() const { return num_channels() + output_width() + 2 * num_value_heads; }
+};
+
+// output(c * convolution(b * x)), where `input` gives b, c and x.
+struct ShortConvolution {
+  Linear input, output;
+  CausalConvolution convolution;
+};
+
+using Mixer = std::variant<SelfAttention, GatedDeltaNet, ShortConvolution>;
 
 // down(activation(gate x, up x))
 struct FeedForward {
