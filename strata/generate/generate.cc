@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
+#include "strata/core/cli/byte_size.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/runfiles.h"
 #include "strata/core/cli/thread_count.h"
@@ -59,6 +60,9 @@ DEFINE_int32(threads, 0, "Threads that compute; 0: one for each CPU of this proc
 DEFINE_int32(max_context, 0, "Tokens of prompt and answer together; 0: what the model allows.");
 DEFINE_int32(prompt_batch, 128, "Tokens of the prompt computed at once.");
 DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
+DEFINE_string(snapshot_memory, "1GiB",
+              "Of models whose memory of a text cannot be cut back: bytes of snapshots, at most, "
+              "from which a changed conversation goes on instead of from its beginning.");
 DEFINE_string(device, "auto", "What computes: cpu, cuda or auto.");
 DEFINE_string(isa, "auto",
               "Instruction set of the CPU kernels: scalar, avx2, avx512, or auto for the best. The "
@@ -82,6 +86,7 @@ DEFINE_validator(repetition_window, &strata::IsNotNegative);
 DEFINE_validator(threads, &strata::IsNotNegative);
 DEFINE_validator(max_context, &strata::IsNotNegative);
 DEFINE_validator(prompt_batch, &strata::IsPositive);
+DEFINE_validator(snapshot_memory, &strata::IsByteSize);
 
 namespace strata {
 namespace {
@@ -126,6 +131,7 @@ absl::StatusOr<EngineOptions> EngineOptionsFromFlags() {
     return UsageError(absl::StrCat("--kv is ", FLAGS_kv, "; f32, f16 and int8 are known"));
   }
   options.kv_type = *kv_type;
+  ASSIGN_OR_RETURN(options.snapshot_bytes, ParseByteSize(FLAGS_snapshot_memory));
   return options;
 }
 

@@ -7,8 +7,10 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/gguf_tensor.h"
 #include "strata/core/gguf/tensor_place.h"
+#include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/cpu/cpu_layers.h"
 #include "strata/generate/cpu/kv_pool.h"
+#include "strata/generate/cpu/recurrent_pool.h"
 #include "strata/generate/cpu/self_attention_block.h"
 #include "strata/generate/model/dense_reads.h"
 #include "strata/generate/model/model_graph.h"
@@ -25,19 +27,34 @@ int64_t DenseBytes(const GgufFile& file, int num_layers) {
   return bytes;
 }
 
-void AddKvOf(const SelfAttention& attention, const FootprintOptions& options,
-             Footprint& footprint) {
-  const KvShape shape = KvShapeOf(attention);
-  const int64_t seen =
-      attention.window > 0 ? std::min(attention.window, options.context) : options.context;
-  footprint.kv_bytes += KvPool::BytesFor(options.kv_type, shape, options.context);
-  footprint.kv_read_bytes += KvPool::BytesFor(options.kv_type, shape, seen);
+// Positions of the context that a token sees.
+int64_t NumSeen(const SelfAttention& attention, int64_t context) {
+  return attention.window > 0 ? std::min(attention.window, context) : context;
+}
+template <typename AnyMixer>
+int64_t NumSeen(const AnyMixer& /*mixer*/, int64_t /*context*/) {
+  return 0;
 }
 
 void AddKv(const ModelGraph& graph, const FootprintOptions& options, Footprint& footprint) {
   for (const Layer& layer : graph.layers) {
-    std::visit([&](const auto& mixer) { AddKvOf(mixer, options, footprint); }, layer.mixer);
+    std::visit(
+        [&](const auto& mixer) {
+          const KvShape shape = KvShapeOf(mixer);
+          const int64_t seen = NumSeen(mixer, options.context);
+          footprint.kv_bytes += KvPool::BytesFor(options.kv_type, shape, options.context);
+          footprint.kv_read_bytes += KvPool::BytesFor(options.kv_type, shape, seen);
+        },
+        layer.mixer);
   }
+}
+
+void AddRecurrent(const ModelGraph& graph, const FootprintOptions& options, Footprint& footprint) {
+  const int64_t state_bytes = RecurrentPool::StateBytes(RecurrentValues(graph));
+  footprint.recurrent_bytes = RecurrentPool::kBuffersOfSequence * state_bytes;
+  footprint.recurrent_read_bytes = 2 * state_bytes;
+  footprint.snapshot_bytes =
+      RecurrentPool::MaxSnapshots(state_bytes, options.snapshot_bytes) * state_bytes;
 }
 
 }  // namespace
@@ -49,6 +66,7 @@ Footprint FootprintOf(const GgufFile& file, const ModelGraph& graph,
                          .workspace_bytes = CpuLayers::WorkspaceBytes(
                              graph, std::min(options.prompt_batch, options.context))};
   AddKv(graph, options, footprint);
+  AddRecurrent(graph, options, footprint);
   return footprint;
 }
 
