@@ -81,9 +81,9 @@ class Engine {
   // Of the keys and values of all sequences together.
   virtual int64_t kv_bytes() const = 0;
   // Of what mixers without keys and values remember, in all sequences under way,
-  virtual int64_t recurrent_bytes() const = 0;
+  virtual int64_t recurrent_bytes() const { return 0; }
   // and in the snapshots of it that sequences can go back to.
-  virtual int64_t snapshot_bytes() const = 0;
+  virtual int64_t snapshot_bytes() const { return 0; }
   // Of activations, as much as the largest step so far needed.
   virtual int64_t workspace_bytes() const = 0;
 

@@ -130,7 +130,7 @@ class DeltaNetBinder {
 
 bool IsDeltaNet(const ModelConfig& config, int layer) {
   const RecurrentConfig& recurrent = config.recurrent;
-  if (recurrent.ssm_state_size == 0) return false;
+  if (recurrent.ssm_state_size == 0 || layer >= config.trunk_layers()) return false;
   const std::vector<int64_t>& layers = recurrent.recurrent_layers;
   if (!layers.empty()) return layer < static_cast<int>(layers.size()) && layers[layer] != 0;
   const int64_t interval =

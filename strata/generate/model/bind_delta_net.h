@@ -10,7 +10,8 @@
 namespace strata {
 
 // Of a model that has a recurrent state, the layers that attention.recurrent_layers names, or else
-// all but each full_attention_interval-th, which is 4 where the file does not say.
+// all but each full_attention_interval-th, which is 4 where the file does not say. NextN blocks have
+// attention.
 bool IsDeltaNet(const ModelConfig& config, int layer);
 
 // Projections are bound in the forms that exist: queries, keys and values beside output gates, or

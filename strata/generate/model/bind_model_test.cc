@@ -1,5 +1,6 @@
 #include "strata/generate/model/bind_model.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,12 +16,15 @@
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/model/model_graph.h"
+#include "strata/generate/testing/open_model.h"
+#include "strata/generate/testing/random_delta_net.h"
 #include "strata/generate/testing/random_model.h"
 
 namespace strata {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 using Tensors = std::vector<RandomModel::Tensor>;
@@ -117,12 +121,39 @@ TEST(BindModelTest, RefusesNumbersThatCannotBe) {
 }
 
 TEST(BindModelTest, LeavesNextNBlocksAlone) {
-  const RandomModel model = {.num_layers = 3, .numbers = {{"nextn_predict_layers", 1}}};
-  const absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(model.Write("model"));
-  ASSERT_TRUE(file.ok()) << file.status();
-  const absl::StatusOr<ModelGraph> graph = BindModel(**file);
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_EQ(graph->layers.size(), 2);
+  const OpenModel model("testdata/oracles/arch/qwen35moe.gguf");
+  EXPECT_EQ(model.graph.layers.size(), 3);
+}
+
+TEST(BindModelTest, BindsDeltaNetsInTheOrderOfTheirHeads) {
+  const OpenModel grouped("testdata/oracles/arch/qwen3next.gguf");
+  const auto& net = std::get<GatedDeltaNet>(grouped.graph.layers[0].mixer);
+  EXPECT_THAT(net.key_head_of, ElementsAre(0, 0, 1, 1));
+  // Behind 256 channels and 128 gates: betas and alphas of each key head.
+  EXPECT_THAT(net.beta_at, ElementsAre(384, 385, 388, 389));
+  EXPECT_THAT(net.alpha_at, ElementsAre(386, 387, 390, 391));
+  const OpenModel tiled("testdata/oracles/arch/qwen35moe.gguf");
+  const auto& other = std::get<GatedDeltaNet>(tiled.graph.layers[0].mixer);
+  EXPECT_THAT(other.key_head_of, ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(other.alpha_at, ElementsAre(388, 389, 390, 391));
+  EXPECT_TRUE(std::holds_alternative<SelfAttention>(tiled.graph.layers[1].mixer));
+}
+
+TEST(BindModelTest, RefusesDeltaNetsThatCannotBe) {
+  ExpectRefused(RandomDeltaNet({.numbers = {{"ssm.inner_size", 100}}}), "hparams",
+                "inner_size 100");
+  ExpectRefused(RandomDeltaNet({.numbers = {{"ssm.group_count", 3}}}), "hparams",
+                "group_count is 3");
+  ExpectRefused(RandomDeltaNet({.numbers = {{"ssm.conv_kernel", 99}}}), "hparams", "99 taps");
+  ExpectRefused(RandomDeltaNet({.numbers = {{"attention.value_length", 32}}}), "hparams",
+                "gates of 64 values");
+  ExpectRefused(RandomDeltaNet({.edit =
+                                    [](Tensors& tensors) {
+                                      for (RandomModel::Tensor& tensor : tensors) {
+                                        if (tensor.name == "blk.0.ssm_a") tensor.name = "other";
+                                      }
+                                    }}),
+                "tensor_missing", "blk.0.ssm_a");
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ void Rebuild(BlockType type, std::vector<Tensor>& tensors) {
 
 RandomModel RandomDeltaNet(RandomModel model) {
   model.architecture = "qwen35moe";
+  // Numbers that the test gives stay.
   model.numbers.insert({{"full_attention_interval", 2},
                         {"ssm.conv_kernel", kTaps},
                         {"ssm.state_size", kHeadSize},
