@@ -17,6 +17,7 @@
 #include "strata/generate/cpu/cpu_row.h"
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/kv_pool.h"
+#include "strata/generate/cpu/latent_attention_block.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/cpu/self_attention_block.h"
 #include "strata/generate/engine/engine.h"

@@ -21,6 +21,7 @@
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/experts_block.h"
 #include "strata/generate/cpu/feed_forward_block.h"
+#include "strata/generate/cpu/latent_attention_block.h"
 #include "strata/generate/cpu/product_job.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/cpu/self_attention_block.h"
@@ -47,6 +48,7 @@ class CpuLayers : public LayerOps {
 
   absl::Status Embed(const ModelGraph& graph) override;
   absl::Status Mix(int layer, const Residual& residual, const SelfAttention& attention) override;
+  absl::Status Mix(int layer, const Residual& residual, const LatentAttention& attention) override;
   absl::Status Feed(int layer, const Residual& residual, const FeedForward& dense) override;
   absl::Status Feed(int layer, const Residual& residual, const MixtureOfExperts& experts) override;
   absl::Status EndLayer(int layer) override;
@@ -84,6 +86,7 @@ class CpuLayers : public LayerOps {
   ExpertWeights& experts_;
   std::vector<RotaryTable> rotary_;  // By ModelGraph::rotations.
   SelfAttentionBlock attention_block_;
+  LatentAttentionBlock latent_attention_block_;
   FeedForwardBlock feed_forward_block_;
   ExpertsBlock experts_block_;
   StepObserver* observer_ = nullptr;

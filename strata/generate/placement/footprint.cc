@@ -9,6 +9,7 @@
 #include "strata/core/gguf/tensor_place.h"
 #include "strata/generate/cpu/cpu_layers.h"
 #include "strata/generate/cpu/kv_pool.h"
+#include "strata/generate/cpu/latent_attention_block.h"
 #include "strata/generate/cpu/self_attention_block.h"
 #include "strata/generate/model/dense_reads.h"
 #include "strata/generate/model/model_graph.h"
@@ -25,13 +26,22 @@ int64_t DenseBytes(const GgufFile& file, int num_layers) {
   return bytes;
 }
 
-void AddKvOf(const SelfAttention& attention, const FootprintOptions& options,
+void AddKvOf(const KvShape& shape, int64_t seen, const FootprintOptions& options,
              Footprint& footprint) {
-  const KvShape shape = KvShapeOf(attention);
-  const int64_t seen =
-      attention.window > 0 ? std::min(attention.window, options.context) : options.context;
   footprint.kv_bytes += KvPool::BytesFor(options.kv_type, shape, options.context);
   footprint.kv_read_bytes += KvPool::BytesFor(options.kv_type, shape, seen);
+}
+
+void AddKvOf(const SelfAttention& attention, const FootprintOptions& options,
+             Footprint& footprint) {
+  const int64_t seen =
+      attention.window > 0 ? std::min(attention.window, options.context) : options.context;
+  AddKvOf(KvShapeOf(attention), seen, options, footprint);
+}
+
+void AddKvOf(const LatentAttention& attention, const FootprintOptions& options,
+             Footprint& footprint) {
+  AddKvOf(KvShapeOf(attention), options.context, options, footprint);
 }
 
 void AddKv(const ModelGraph& graph, const FootprintOptions& options, Footprint& footprint) {
