@@ -18,6 +18,7 @@
 #include "strata/generate/cpu/delta_net_block.h"
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/kv_pool.h"
+#include "strata/generate/cpu/latent_attention_block.h"
 #include "strata/generate/cpu/recurrent_pool.h"
 #include "strata/generate/cpu/recurrent_state.h"
 #include "strata/generate/cpu/rows.h"
@@ -95,7 +96,13 @@ Engine::Counters CpuEngine::counters() const {
   return {.routed = num_routed_, .expert_bytes = layers_.expert_bytes()};
 }
 
+void CpuEngine::BeginPrompt() {
+  is_in_prompt_ = true;
+  layers_.UseMemory(experts_.BeginPrompt());
+}
+
 void CpuEngine::EndPrompt() {
+  is_in_prompt_ = false;
   layers_.UseMemory({});
   experts_.EndPrompt();
 }
@@ -145,7 +152,7 @@ void CpuEngine::BeginSequence(const StepBatch& batch, size_t first_row) {
   CpuSequence& sequence = Of(last);
   sequence.kv.Reserve(last.position + 1);
   sequence.recurrent.Begin(last.position + 1,
-                           /*ends_prompt=*/is_answered && last_row > first_row);
+                           /*ends_prompt=*/is_answered && (is_in_prompt_ || last_row > first_row));
 }
 
 void CpuEngine::EndSequences(const StepBatch& batch) {

@@ -48,7 +48,7 @@ class CpuEngine : public Engine {
   int64_t snapshot_bytes() const override { return recurrent_pool_.snapshot_bytes(); }
   int64_t workspace_bytes() const override { return layers_.workspace_bytes(); }
 
-  void BeginPrompt() override { layers_.UseMemory(experts_.BeginPrompt()); }
+  void BeginPrompt() override;
   void EndPrompt() override;
   void FirstTokenOut() override { experts_.FirstTokenOut(); }
 
@@ -71,6 +71,7 @@ class CpuEngine : public Engine {
   MappedExperts mapped_experts_;
   ExpertWeights& experts_;
   CpuLayers layers_;
+  bool is_in_prompt_ = false;
   std::vector<CpuRow> rows_;
   absl::Status outcome_;  // Of the step that was launched.
   StepResult result_;

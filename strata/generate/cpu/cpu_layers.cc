@@ -20,6 +20,7 @@
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/experts_block.h"
 #include "strata/generate/cpu/feed_forward_block.h"
+#include "strata/generate/cpu/latent_attention_block.h"
 #include "strata/generate/cpu/product_job.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/cpu/self_attention_block.h"
@@ -50,6 +51,13 @@ class PartWorkspace {
     AddInputs({&attention.query, &attention.key, &attention.value});
     attention_ = std::max(attention_, SelfAttentionBlock::WorkspaceBytes(attention, num_rows_));
   }
+  void Add(const LatentAttention& attention) {
+    AddInputs({&attention.compress, attention.query_compress.has_value()
+                                        ? &*attention.query_compress
+                                        : &attention.query});
+    latent_attention_ =
+        std::max(latent_attention_, LatentAttentionBlock::WorkspaceBytes(attention, num_rows_));
+  }
   void Add(const GatedDeltaNet& net) {
     for (const PlacedLinear& input : net.inputs) AddInputs({&input.linear});
     delta_net_ = std::max(delta_net_, DeltaNetBlock::WorkspaceBytes(net, num_rows_));
@@ -73,7 +81,8 @@ class PartWorkspace {
 
   // The largest need of each kind, and the parts' input of this width.
   int64_t bytes(int64_t width) const {
-    int64_t bytes = attention_ + delta_net_ + short_convolution_ + dense_ + experts_;
+    int64_t bytes =
+        attention_ + latent_attention_ + delta_net_ + short_convolution_ + dense_ + experts_;
     for (const ActivationForm form : inputs_) {
       bytes += num_rows_ * ActivationBuffer::BytesFor(form, width);
     }
@@ -88,6 +97,7 @@ class PartWorkspace {
 
   const int64_t num_rows_;
   int64_t attention_ = 0;
+  int64_t latent_attention_ = 0;
   int64_t delta_net_ = 0;
   int64_t short_convolution_ = 0;
   int64_t dense_ = 0;
@@ -103,6 +113,7 @@ CpuLayers::CpuLayers(const ModelGraph& graph, ThreadPool& pool, ExpertWeights& e
       experts_(experts),
       rotary_(MakeRotary(graph)),
       attention_block_(graph, rotary_, pool),
+      latent_attention_block_(graph, rotary_, pool),
       delta_net_block_(graph, pool),
       short_convolution_block_(pool),
       feed_forward_block_(pool),
@@ -112,7 +123,8 @@ CpuLayers::CpuLayers(const ModelGraph& graph, ThreadPool& pool, ExpertWeights& e
 
 int64_t CpuLayers::workspace_bytes() const {
   return x_.bytes() + normed_.bytes() + part_out_.bytes() + hidden_.bytes() + logits_.bytes() +
-         batch_.bytes() + attention_block_.workspace_bytes() + delta_net_block_.workspace_bytes() +
+         batch_.bytes() + attention_block_.workspace_bytes() +
+         latent_attention_block_.workspace_bytes() + delta_net_block_.workspace_bytes() +
          short_convolution_block_.workspace_bytes() + feed_forward_block_.workspace_bytes() +
          experts_block_.workspace_bytes();
 }
@@ -159,6 +171,13 @@ absl::Status CpuLayers::Embed(const ModelGraph& graph) {
 absl::Status CpuLayers::Mix(int layer, const Residual& residual, const SelfAttention& attention) {
   EnterPart(residual);
   RETURN_IF_ERROR(attention_block_.Run(attention, layer, step_.rows, batch_, part_out_));
+  LeavePart(residual);
+  return absl::OkStatus();
+}
+
+absl::Status CpuLayers::Mix(int layer, const Residual& residual, const LatentAttention& attention) {
+  EnterPart(residual);
+  RETURN_IF_ERROR(latent_attention_block_.Run(attention, layer, step_.rows, batch_, part_out_));
   LeavePart(residual);
   return absl::OkStatus();
 }

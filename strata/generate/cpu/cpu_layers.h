@@ -22,6 +22,7 @@
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/experts_block.h"
 #include "strata/generate/cpu/feed_forward_block.h"
+#include "strata/generate/cpu/latent_attention_block.h"
 #include "strata/generate/cpu/product_job.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/cpu/self_attention_block.h"
@@ -49,6 +50,7 @@ class CpuLayers : public LayerOps {
 
   absl::Status Embed(const ModelGraph& graph) override;
   absl::Status Mix(int layer, const Residual& residual, const SelfAttention& attention) override;
+  absl::Status Mix(int layer, const Residual& residual, const LatentAttention& attention) override;
   absl::Status Mix(int layer, const Residual& residual, const GatedDeltaNet& net) override;
   absl::Status Mix(int layer, const Residual& residual,
                    const ShortConvolution& convolution) override;
@@ -89,6 +91,7 @@ class CpuLayers : public LayerOps {
   ExpertWeights& experts_;
   std::vector<RotaryTable> rotary_;  // By ModelGraph::rotations.
   SelfAttentionBlock attention_block_;
+  LatentAttentionBlock latent_attention_block_;
   DeltaNetBlock delta_net_block_;
   ShortConvolutionBlock short_convolution_block_;
   FeedForwardBlock feed_forward_block_;

@@ -15,6 +15,7 @@
 #include "strata/core/thread_pool.h"
 #include "strata/generate/cpu/activation_batch.h"
 #include "strata/generate/cpu/cpu_row.h"
+#include "strata/generate/cpu/kv_pool.h"
 #include "strata/generate/cpu/product_job.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/model/model_graph.h"
@@ -67,6 +68,8 @@ class DeltaNetBlock {
 
 // What a sequence keeps of a layer: the convolution's inputs, then the memory of each value head.
 int64_t RecurrentValuesOf(const GatedDeltaNet& net);
+// There are no keys.
+inline KvShape KvShapeOf(const GatedDeltaNet& /*net*/) { return {}; }
 
 }  // namespace strata
 

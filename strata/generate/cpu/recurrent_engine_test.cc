@@ -1,14 +1,17 @@
 // Models with a recurrent state: the same bits however a text is cut, gone back in or continued.
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
@@ -20,6 +23,7 @@
 #include "strata/generate/kernels/isa.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_delta_net.h"
+#include "strata/generate/testing/random_model.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
@@ -171,8 +175,8 @@ TEST_P(RecurrentEngineTest, ASecondTurnFeedsOnlyItsOwnTokens) {
   const Generation second = run();
   EXPECT_EQ(second.num_prompt_fed, 1 + 25);
 
-  // The answer is taken out of the text, as templates do with thoughts: the second prompt parts from
-  // the first one a few tokens before its end.
+  // The answer is taken out of the text, as templates do with thoughts: the second prompt parts
+  // from the first one a few tokens before its end.
   text = first_prompt;
   text.resize(1995);
   text.insert(text.end(), question.begin(), question.end());
@@ -183,6 +187,86 @@ TEST_P(RecurrentEngineTest, ASecondTurnFeedsOnlyItsOwnTokens) {
   const Tokens other = TextOf(30, 6);
   text.insert(text.end(), other.begin(), other.end());
   EXPECT_LE(run().num_prompt_fed, 31);
+}
+
+TEST_P(RecurrentEngineTest, APromptWhoseLastTokenIsAStepEndsThereToo) {
+  const std::unique_ptr<CpuEngine> engine = MakeEngine();
+  Generator generator(*engine, {.max_new = 5, .prompt_batch = 50});
+  Tokens text = TextOf(101);
+  ASSERT_TRUE(generator.Run(text, {}).ok());
+  text.push_back(text.back());
+  const absl::StatusOr<Generation> second = generator.Run(text, {});
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->num_prompt_fed, 1);
+}
+
+using Tensors = std::vector<RandomModel::Tensor>;
+
+constexpr int64_t kRowBytes = 256 * int64_t{sizeof(float)};
+
+// Rows of a projection of RandomDeltaNet.
+std::string Rows(const std::string& bytes, int64_t first, int64_t count) {
+  return bytes.substr(first * kRowBytes, count * kRowBytes);
+}
+
+// Weights of a delta net's projections that do not depend on the form that they are written in.
+void GiveWeights(Tensors& tensors) {
+  for (RandomModel::Tensor& tensor : tensors) {
+    for (const char* name : {"attn_qkv", "attn_gate", "ssm_beta", "ssm_alpha"}) {
+      if (tensor.name != absl::StrCat("blk.0.", name, ".weight")) continue;
+      std::mt19937 random(static_cast<uint32_t>(tensor.dims[1]) + (name[4] == 'b' ? 1 : 0));
+      std::normal_distribution<float> normal(0.0f, 0.1f);
+      std::vector<float> values(tensor.dims[0] * tensor.dims[1]);
+      for (float& value : values) value = normal(random);
+      tensor.bytes = RandomModel::Bytes(values);
+    }
+  }
+}
+
+// The same in two tensors: of each key head its query, its key, its values and their gates; and
+// the betas and alphas of its value heads. Value heads h and h + 2 use key head h.
+void Fuse(Tensors& tensors) {
+  GiveWeights(tensors);
+  std::map<std::string, std::string> bytes;
+  for (const RandomModel::Tensor& tensor : tensors) bytes[tensor.name] = tensor.bytes;
+  const std::string& qkv = bytes["blk.0.attn_qkv.weight"];
+  const std::string& gate = bytes["blk.0.attn_gate.weight"];
+  std::string fused, factors;
+  for (const int64_t head : {0, 1}) {
+    fused += Rows(qkv, head * 48, 48) + Rows(qkv, 96 + head * 48, 48) +
+             Rows(qkv, 192 + head * 48, 48) + Rows(qkv, 192 + (head + 2) * 48, 48) +
+             Rows(gate, head * 48, 48) + Rows(gate, (head + 2) * 48, 48);
+    for (const char* name : {"blk.0.ssm_beta.weight", "blk.0.ssm_alpha.weight"}) {
+      factors += Rows(bytes[name], head, 1) + Rows(bytes[name], head + 2, 1);
+    }
+  }
+  Tensors rest;
+  for (RandomModel::Tensor& tensor : tensors) {
+    if (tensor.name == "blk.0.attn_qkv.weight") {
+      rest.push_back({"blk.0.ssm_in.weight", BlockType::kF32, {256, 576}, fused});
+    } else if (tensor.name == "blk.0.ssm_beta.weight") {
+      rest.push_back({"blk.0.ssm_ba.weight", BlockType::kF32, {256, 8}, factors});
+    } else if (tensor.name != "blk.0.attn_gate.weight" && tensor.name != "blk.0.ssm_alpha.weight") {
+      rest.push_back(std::move(tensor));
+    }
+  }
+  tensors = std::move(rest);
+}
+
+TEST(DeltaNetFormsTest, FusedProjectionsAreTheSameModel) {
+  std::vector<float> logits[2];
+  for (const bool is_fused : {false, true}) {
+    const OpenModel model(RandomDeltaNet({.edit = is_fused ? Fuse : GiveWeights})
+                              .Write(is_fused ? "fused" : "split"));
+    CpuEngine engine(*model.file, model.graph, {});
+    Sequence sequence(engine);
+    const absl::StatusOr<const StepResult*> result =
+        sequence.Feed(TextOf(20), {.logits = Sequence::Want::kLast});
+    ASSERT_TRUE(result.ok()) << result.status();
+    const absl::Span<const float> row = (*result)->logits.front();
+    logits[is_fused].assign(row.begin(), row.end());
+  }
+  EXPECT_TRUE(logits[0] == logits[1]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, RecurrentEngineTest,

@@ -27,6 +27,8 @@ void RecurrentState::Begin(int64_t end, bool ends_prompt) {
   if (ends_prompt) {
     Plan(end, /*is_mark=*/true);
     Plan(end - kTokensBeforeEnd, /*is_mark=*/true);
+  } else if (end - position_ > 1) {
+    Plan(end, /*is_mark=*/false);
   }
   Plan(gone_back_to_, /*is_mark=*/true);
   for (int64_t position = position_ / kGridTokens * kGridTokens + kGridTokens; position <= end;

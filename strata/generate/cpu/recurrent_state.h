@@ -3,8 +3,8 @@
 // A step reads the state before it and writes the state after it beside it, so that a step that
 // fails changes nothing. On its way it also leaves snapshots: at the end of a prompt and
 // kTokensBeforeEnd before it (where the next turn of a conversation parts from what a chat format
-// had added for the answer), where the text was gone back to before, and at multiples of
-// kGridTokens. No bit depends on them.
+// had added for the answer), where the text was gone back to before, at the end of each step of
+// several tokens, and at multiples of kGridTokens. No bit depends on them.
 //
 //   state.Begin(end, ...);     // rows at positions [state.position(), end)
 //   ... layers read Before and write After, and what SnapshotAfter says ...

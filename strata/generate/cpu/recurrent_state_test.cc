@@ -65,7 +65,8 @@ TEST(RecurrentStateTest, GoesBackToTheEndOfAPromptAndShortlyBeforeIt) {
   text.Feed(20);
   EXPECT_EQ(text.Rewind(99), 84);
   text.Feed(1);
-  EXPECT_EQ(text.Rewind(83), 0);
+  EXPECT_EQ(text.Rewind(83), 50);  // The end of the first step.
+  EXPECT_EQ(text.Rewind(49), 0);
 }
 
 TEST(RecurrentStateTest, GoesBackToTheGridOfALongText) {

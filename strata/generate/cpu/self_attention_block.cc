@@ -95,10 +95,14 @@ void SelfAttentionBlock::PrepareHeads(const SelfAttention& attention,
     if (!norm.empty() && attention.norm_scope == NormScope::kHead) {
       RmsNorm(head, norm, graph_.norm_epsilon, head);
     }
-    if (attention.rotation == SelfAttention::kNoRotation) continue;
-    const RotaryTable& table = rotary_[attention.rotation];
-    Rotate(graph_.rotations[attention.rotation].pairing, table.Cosines(position),
-           table.Sines(position), head.data());
+    if (attention.rotation != SelfAttention::kNoRotation) {
+      const RotaryTable& table = rotary_[attention.rotation];
+      Rotate(graph_.rotations[attention.rotation].pairing, table.Cosines(position),
+             table.Sines(position), head.data());
+    }
+    if (!norm.empty() && attention.norm_scope == NormScope::kRotatedHead) {
+      RmsNorm(head, norm, graph_.norm_epsilon, head);
+    }
   }
 }
 
@@ -119,10 +123,10 @@ absl::Status SelfAttentionBlock::StoreKeysAndValues(const SelfAttention& attenti
       absl::StrCat("a key or a value of ", attention.key.name, " for the KV cache"));
 }
 
-void SelfAttentionBlock::OpenGates(const SelfAttention& attention, int kv_head, int64_t i) {
+void SelfAttentionBlock::OpenGates(const SelfAttention& attention, int first_head, int64_t i) {
   const int group = attention.num_heads / attention.num_kv_heads;
   const size_t size = attention.value_size;
-  for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+  for (int head = first_head; head < first_head + group; ++head) {
     const absl::Span<float> attended = attended_.row(i).subspan(head * size, size);
     ApplyGate(GatedActivation::kSigmoid, gated_queries_.row(i).subspan((2 * head + 1) * size, size),
               attended, attended);
@@ -136,15 +140,17 @@ void SelfAttentionBlock::Attend(const SelfAttention& attention, int layer,
                                 .scale = attention.scale,
                                 .window = attention.window};
   attended_.Resize(queries_.count(), int64_t{attention.num_heads} * attention.value_size);
+  const int group = attention.num_heads / attention.num_kv_heads;
   const int64_t num_items = queries_.count() * attention.num_kv_heads;
   pool_.ParallelFor(num_items, /*grain=*/1, [&](const ThreadPool::Piece& piece) {
     for (int64_t item = piece.begin; item < piece.end; ++item) {
       const int64_t i = item / attention.num_kv_heads;
-      const int kv_head = static_cast<int>(item % attention.num_kv_heads);
+      const int first_head = static_cast<int>(item % attention.num_kv_heads) * group;
       const CpuRow& row = rows[static_cast<size_t>(i)];
-      attention_of_worker_[piece.worker].Attend(shape, *row.kv, layer, kv_head, row.position,
+      attention_of_worker_[piece.worker].Attend(shape, *row.kv, layer,
+                                                {first_head, first_head + group}, row.position,
                                                 queries_.row(i), attention.sinks, attended_.row(i));
-      if (attention.has_gate) OpenGates(attention, kv_head, i);
+      if (attention.has_gate) OpenGates(attention, first_head, i);
     }
   });
 }

@@ -48,8 +48,8 @@ class SelfAttentionBlock {
                     int64_t position, absl::Span<float> heads) const;
   absl::Status StoreKeysAndValues(const SelfAttention& attention, int layer,
                                   absl::Span<const CpuRow> rows);
-  // Of the heads that share a key and value head, in row i.
-  void OpenGates(const SelfAttention& attention, int kv_head, int64_t i);
+  // Of the heads that share a key and value head, from this one on, in row i.
+  void OpenGates(const SelfAttention& attention, int first_head, int64_t i);
   void Attend(const SelfAttention& attention, int layer, absl::Span<const CpuRow> rows);
 
   const ModelGraph& graph_;
@@ -63,11 +63,7 @@ class SelfAttentionBlock {
 };
 
 KvShape KvShapeOf(const SelfAttention& attention);
-// Other mixers keep no keys; this one keeps nothing else.
-template <typename AnyMixer>
-KvShape KvShapeOf(const AnyMixer& /*mixer*/) {
-  return {};
-}
+// It keeps nothing else.
 inline int64_t RecurrentValuesOf(const SelfAttention& /*attention*/) { return 0; }
 
 }  // namespace strata

@@ -10,6 +10,7 @@
 #include "strata/core/thread_pool.h"
 #include "strata/generate/cpu/activation_batch.h"
 #include "strata/generate/cpu/cpu_row.h"
+#include "strata/generate/cpu/kv_pool.h"
 #include "strata/generate/cpu/product_job.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/model/model_graph.h"
@@ -41,6 +42,8 @@ class ShortConvolutionBlock {
 
 // What a sequence keeps of a layer.
 int64_t RecurrentValuesOf(const ShortConvolution& part);
+// There are no keys.
+inline KvShape KvShapeOf(const ShortConvolution& /*part*/) { return {}; }
 
 }  // namespace strata
 

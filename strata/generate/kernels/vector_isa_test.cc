@@ -75,6 +75,9 @@ TEST_P(VectorIsaTest, SumsAndMultiplies) {
     DotRows(x, rows.data(), absl::MakeSpan(dots));
     Values weighted(n);
     SumWeightedRows(dots, rows.data(), absl::MakeSpan(weighted));
+    Values beginnings(n / 2);
+    SumWeightedRows(dots, rows.data(), /*stride=*/n, absl::MakeSpan(beginnings));
+    EXPECT_EQ(beginnings, Values(weighted.begin(), weighted.begin() + n / 2));
     AddWeighted(-0.3f, x, absl::MakeSpan(weighted));
     AddProduct(0.22f, x, absl::MakeSpan(weighted));
     Join(0.9f, 1e-3f, x, absl::MakeSpan(weighted));

@@ -7,9 +7,9 @@
 //     logits = output(norm(x)) / logit_scale
 //
 // The order is run_layers.h's. Families differ in which parts a layer has and in the numbers inside
-// them, never in code that asks for a family's name. A new kind of mixer (latent attention, a gated
-// delta net, a short convolution) is one more alternative of Mixer, with its own struct here and
-// its own operation in LayerOps.
+// them, never in code that asks for a family's name. A new kind of mixer (a gated delta net, a short
+// convolution) is one more alternative of Mixer, with its own struct here and its own operation in
+// LayerOps.
 //
 // Matrices lie in the mapped file, which must outlive the graph; vectors are copied as f32. A graph
 // points into itself where a router was decoded, so it moves and is not copied.
@@ -80,8 +80,8 @@ struct Residual {
   float scale = 1.0f;
 };
 
-// Over each head on its own, or over all heads together.
-enum class NormScope { kHead, kAllHeads };
+// Over each head on its own, over all heads together, or over each head once it has been rotated.
+enum class NormScope { kHead, kAllHeads, kRotatedHead };
 
 struct SelfAttention {
   static constexpr int kNoRotation = -1;
@@ -100,6 +100,50 @@ struct SelfAttention {
   // `query` gives each head's gate behind its query: what the head attended to is multiplied by the
   // gate's sigmoid before `output`.
   bool has_gate = false;
+};
+
+// A matrix for each head, in rows of one tensor.
+struct HeadLinears {
+  std::string name;
+  WeightMatrix first;        // Of head 0.
+  int64_t rows_to_next = 0;  // From a head's first row to the next head's.
+  float scale = 1.0f;        // Of the tensor's `.scale` companion.
+
+  WeightMatrix Weights(int head) const {
+    WeightMatrix weights = first;
+    weights.data = first.row(head * rows_to_next);
+    return weights;
+  }
+};
+
+// Attention whose keys and values are products of one compressed row per token, which is all that
+// is kept of a token, for all heads together:
+//
+//     [c | r] = compress x                    kept: c = norm(c), r turned by the position
+//     q = query norm(query_compress x), or query x; per head [p | r'], r' turned
+//     score = scale * (p . key c + r' . r) = scale * ((key^T p) . c + r' . r)
+//     out = output [per head: value (sum of weight * c)]
+struct LatentAttention {
+  int num_heads = 0;
+  int plain_size = 0;       // Of a head's p,
+  int rotated_size = 0;     // and of its r'.
+  int compressed_size = 0;  // Of c.
+  int value_size = 0;       // Of a head.
+  float scale = 1.0f;
+  int rotation = SelfAttention::kNoRotation;
+  std::optional<Linear> query_compress;
+  std::vector<float> query_norm;
+  Linear query;
+  Linear compress;
+  std::vector<float> compressed_norm;
+  // Key matrices as they stand (compressed_size columns), or transposed (plain_size columns).
+  HeadLinears key;
+  bool key_is_transposed = false;
+  HeadLinears value;
+  Linear output;
+
+  int query_size() const { return plain_size + rotated_size; }
+  int row_size() const { return compressed_size + rotated_size; }
 };
 
 // y[t] = sum over taps of weight * x[t - num_taps + 1 + tap], each channel on its own; x before the
@@ -150,7 +194,7 @@ struct ShortConvolution {
   CausalConvolution convolution;
 };
 
-using Mixer = std::variant<SelfAttention, GatedDeltaNet, ShortConvolution>;
+using Mixer = std::variant<SelfAttention, LatentAttention, GatedDeltaNet, ShortConvolution>;
 
 // down(activation(gate x, up x))
 struct FeedForward {
@@ -178,6 +222,19 @@ struct Layer {
   std::variant<FeedForward, MixtureOfExperts> feed_forward;
 };
 
+// Predicts the token after the next one, from the trunk's state after the output norm and the
+// embedding of the next token: output(norm(layer(join [embedding norm(embedding) | hidden
+// norm(state)]))). Bound, and not yet run by any engine.
+struct NextTokenBlock {
+  std::vector<float> embedding_norm;
+  std::vector<float> hidden_norm;
+  Linear join;                            // 2 * width columns.
+  Layer layer;                            // Its experts are ExpertLayout::nextn_layers().
+  std::vector<float> output_norm;         // Empty: the trunk's.
+  std::optional<WeightMatrix> embedding;  // Without: the trunk's.
+  std::optional<Linear> output;           // The same.
+};
+
 struct Rotation {
   RotaryPairing pairing = RotaryPairing::kNeox;
   RotaryOptions angles;
@@ -200,6 +257,9 @@ struct ModelGraph {
   std::vector<float> output_norm;
   Linear output;
   ExpertLayout experts;  // Where the routed experts lie in the file; empty for a dense model.
+  std::vector<NextTokenBlock> next_token_blocks;
+  // What a person should know of the file, a sentence each: tensors that nothing uses.
+  std::vector<std::string> remarks;
 };
 
 // Null for a dense layer.

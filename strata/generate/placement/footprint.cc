@@ -10,6 +10,7 @@
 #include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/cpu/cpu_layers.h"
 #include "strata/generate/cpu/kv_pool.h"
+#include "strata/generate/cpu/latent_attention_block.h"
 #include "strata/generate/cpu/recurrent_pool.h"
 #include "strata/generate/cpu/self_attention_block.h"
 #include "strata/generate/model/dense_reads.h"
@@ -27,25 +28,33 @@ int64_t DenseBytes(const GgufFile& file, int num_layers) {
   return bytes;
 }
 
-// Positions of the context that a token sees.
-int64_t NumSeen(const SelfAttention& attention, int64_t context) {
-  return attention.window > 0 ? std::min(attention.window, context) : context;
+void AddKvOf(const KvShape& shape, int64_t seen, const FootprintOptions& options,
+             Footprint& footprint) {
+  footprint.kv_bytes += KvPool::BytesFor(options.kv_type, shape, options.context);
+  footprint.kv_read_bytes += KvPool::BytesFor(options.kv_type, shape, seen);
 }
-template <typename AnyMixer>
-int64_t NumSeen(const AnyMixer& /*mixer*/, int64_t /*context*/) {
-  return 0;
+
+void AddKvOf(const SelfAttention& attention, const FootprintOptions& options,
+             Footprint& footprint) {
+  const int64_t seen =
+      attention.window > 0 ? std::min(attention.window, options.context) : options.context;
+  AddKvOf(KvShapeOf(attention), seen, options, footprint);
 }
+
+void AddKvOf(const LatentAttention& attention, const FootprintOptions& options,
+             Footprint& footprint) {
+  AddKvOf(KvShapeOf(attention), options.context, options, footprint);
+}
+
+// What they keep has one size whatever the context.
+void AddKvOf(const GatedDeltaNet& /*net*/, const FootprintOptions& /*options*/,
+             Footprint& /*footprint*/) {}
+void AddKvOf(const ShortConvolution& /*part*/, const FootprintOptions& /*options*/,
+             Footprint& /*footprint*/) {}
 
 void AddKv(const ModelGraph& graph, const FootprintOptions& options, Footprint& footprint) {
   for (const Layer& layer : graph.layers) {
-    std::visit(
-        [&](const auto& mixer) {
-          const KvShape shape = KvShapeOf(mixer);
-          const int64_t seen = NumSeen(mixer, options.context);
-          footprint.kv_bytes += KvPool::BytesFor(options.kv_type, shape, options.context);
-          footprint.kv_read_bytes += KvPool::BytesFor(options.kv_type, shape, seen);
-        },
-        layer.mixer);
+    std::visit([&](const auto& mixer) { AddKvOf(mixer, options, footprint); }, layer.mixer);
   }
 }
 

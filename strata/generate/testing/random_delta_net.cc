@@ -41,6 +41,14 @@ void AddDeltaNet(const std::string& block, BlockType type, std::vector<Tensor>& 
   add_values("ssm_norm.weight", std::vector<float>(kHeadSize, 1.0f));
 }
 
+void AddSharedExpert(const std::string& block, BlockType type, std::vector<Tensor>& tensors) {
+  for (const char* name :
+       {"ffn_gate_shexp.weight", "ffn_up_shexp.weight", "ffn_down_shexp.weight"}) {
+    tensors.push_back({block + name, type, {kWidth, kWidth}, ""});
+  }
+  tensors.push_back({block + "ffn_gate_inp_shexp.weight", BlockType::kF32, {kWidth}, ""});
+}
+
 bool IsEvenLayer(const std::string& block) { return (block[block.size() - 2] - '0') % 2 == 0; }
 
 void Rebuild(BlockType type, std::vector<Tensor>& tensors) {
@@ -59,6 +67,7 @@ void Rebuild(BlockType type, std::vector<Tensor>& tensors) {
       continue;
     }
     if (name == "attn_q.weight") tensor.dims[1] *= 2;
+    if (name == "ffn_gate_inp.weight") AddSharedExpert(block, type, rebuilt);
     rebuilt.push_back(std::move(tensor));
   }
   tensors = std::move(rebuilt);

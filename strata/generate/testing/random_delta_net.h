@@ -7,7 +7,8 @@
 namespace strata {
 
 // `model` in the form of qwen35moe: in its even layers gated delta nets, 4 value heads of 48 values
-// for 2 key heads, in its odd layers attention with gates. Its own edit comes last.
+// for 2 key heads, in its odd layers attention with gates, everywhere a shared expert. Its own edit
+// comes last.
 RandomModel RandomDeltaNet(RandomModel model = {});
 
 }  // namespace strata
