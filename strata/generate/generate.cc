@@ -63,6 +63,9 @@ DEFINE_int32(prompt_batch, 128, "Tokens of the prompt computed at once.");
 DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
 DEFINE_string(device, "auto", "What computes: cpu, cuda, or auto for a GPU where one is usable.");
 DEFINE_string(vram_limit, "", "Bytes of GPU memory to use at most; empty: all that is free.");
+DEFINE_string(snapshot_memory, "1GiB",
+              "Of models whose memory of a text cannot be cut back: bytes of snapshots, at most, "
+              "from which a changed conversation goes on instead of from its beginning.");
 DEFINE_string(isa, "auto",
               "Instruction set of the CPU kernels: scalar, avx2, avx512, or auto for the best. The "
               "results are the same.");
@@ -86,6 +89,7 @@ DEFINE_validator(threads, &strata::IsNotNegative);
 DEFINE_validator(max_context, &strata::IsNotNegative);
 DEFINE_validator(prompt_batch, &strata::IsPositive);
 DEFINE_validator(vram_limit, &strata::IsByteSize);
+DEFINE_validator(snapshot_memory, &strata::IsByteSize);
 
 namespace strata {
 namespace {
@@ -121,6 +125,7 @@ absl::StatusOr<EngineOptions> EngineOptionsFromFlags() {
     return UsageError(absl::StrCat("--kv is ", FLAGS_kv, "; f32, f16 and int8 are known"));
   }
   options.kv_type = *kv_type;
+  ASSIGN_OR_RETURN(options.snapshot_bytes, ParseByteSize(FLAGS_snapshot_memory));
   return options;
 }
 

@@ -56,9 +56,9 @@ void PlaceInHostMemory(const Machine& machine, const ExpertGeometry& geometry,
   for (const ExpertGeometry::Layer& layer : geometry.layers()) {
     max_blob_bytes = std::max(max_blob_bytes, layer.blob_bytes);
   }
+  const int64_t available = std::max<int64_t>(0, machine.ram_bytes - plan.footprint.snapshot_bytes);
   const int64_t budget =
-      ChooseDefaultPinBudget({.available_bytes = machine.ram_bytes}, /*pins_count_as_locked=*/false)
-          .bytes;
+      ChooseDefaultPinBudget({.available_bytes = available}, /*pins_count_as_locked=*/false).bytes;
   plan.stage_bytes = std::min(budget, machine.num_stages * max_blob_bytes);
   std::vector<int> reachable(slots.experts().begin(), slots.experts().end());
   int64_t bytes_outside = 0;
@@ -91,10 +91,11 @@ void BoundSpeed(const Machine& machine, MachinePlan& plan) {
   plan.link = BoundOf(plan.forecast.miss_bytes, machine.link_gb_per_s);
   plan.dram = BoundOf(plan.forecast.miss_bytes, machine.dram_gb_per_s);
   plan.disk = BoundOf(plan.file_read_bytes, machine.disk_gb_per_s);
-  plan.gpu =
-      BoundOf(static_cast<double>(plan.footprint.dense_read_bytes) +
-                  static_cast<double>(plan.footprint.kv_read_bytes) + plan.forecast.hit_bytes,
-              machine.gpu_gb_per_s);
+  plan.gpu = BoundOf(static_cast<double>(plan.footprint.dense_read_bytes) +
+                         static_cast<double>(plan.footprint.kv_read_bytes) +
+                         static_cast<double>(plan.footprint.recurrent_read_bytes) +
+                         plan.forecast.hit_bytes,
+                     machine.gpu_gb_per_s);
   double least = 0;
   const auto consider = [&](const MachinePlan::Bound& bound, const char* name) {
     if (bound.tokens_per_s == 0 || (least > 0 && bound.tokens_per_s >= least)) return;
@@ -112,9 +113,9 @@ void BoundSpeed(const Machine& machine, MachinePlan& plan) {
 MachinePlan PlanMachine(const Machine& machine, const Footprint& footprint,
                         const ExpertGeometry& geometry, const ExpertProfile* profile) {
   MachinePlan plan = {.footprint = footprint, .has_profile = profile != nullptr};
-  plan.vram_needed_bytes =
-      SaturatedSum(footprint.dense_bytes + footprint.kv_bytes + footprint.workspace_bytes,
-                   machine.vram_reserve_bytes);
+  plan.vram_needed_bytes = SaturatedSum(footprint.dense_bytes + footprint.kv_bytes +
+                                            footprint.recurrent_bytes + footprint.workspace_bytes,
+                                        machine.vram_reserve_bytes);
   plan.num_experts = geometry.size();
   for (int number = 0; number < geometry.size(); ++number) {
     plan.expert_bytes += geometry.LayerOf(number).expert_bytes;

@@ -36,6 +36,8 @@ DEFINE_string(ram, "", "With --plan: bytes of host memory that are free, like 64
 DEFINE_int32(context, 0, "With --plan: tokens of context; 0: 4096, or what the model allows.");
 DEFINE_string(kv, "f16", "With --plan: how the context is kept: f32, f16 or int8.");
 DEFINE_int32(prompt_batch, 128, "With --plan: tokens of the prompt computed at once.");
+DEFINE_string(snapshot_memory, "1GiB",
+              "With --plan: bytes of snapshots of a memory that cannot be cut back, at most.");
 DEFINE_string(profile, "", "With --plan: a profile of the model's experts (profile_build).");
 DEFINE_string(vram_reserve, "512MiB", "With --plan: GPU memory for the driver and others.");
 DEFINE_double(link_gbps, strata::Machine().link_gb_per_s,
@@ -52,6 +54,7 @@ DEFINE_validator(ram, &strata::IsByteSize);
 DEFINE_validator(vram_reserve, &strata::IsByteSize);
 DEFINE_validator(context, &strata::IsNotNegative);
 DEFINE_validator(prompt_batch, &strata::IsPositive);
+DEFINE_validator(snapshot_memory, &strata::IsByteSize);
 
 namespace strata {
 namespace {
@@ -89,6 +92,7 @@ absl::StatusOr<PlanRequest> RequestFromFlags(const ModelGraph& graph) {
       .context = FLAGS_context > 0 ? FLAGS_context : std::min(kUsualContext, graph.context_length),
       .kv_type = *kv,
       .prompt_batch = FLAGS_prompt_batch};
+  ASSIGN_OR_RETURN(request.footprint.snapshot_bytes, ParseByteSize(FLAGS_snapshot_memory));
   return request;
 }
 
@@ -118,8 +122,9 @@ absl::Status PrintPlan(const std::string& model, bool json) {
 }
 
 std::string FlagOfPlanGiven() {
-  for (const char* flag : {"vram", "ram", "context", "kv", "prompt_batch", "profile",
-                           "vram_reserve", "link_gbps", "dram_gbps", "gpu_gbps", "disk_gbps"}) {
+  for (const char* flag :
+       {"vram", "ram", "context", "kv", "prompt_batch", "snapshot_memory", "profile",
+        "vram_reserve", "link_gbps", "dram_gbps", "gpu_gbps", "disk_gbps"}) {
     if (!gflags::GetCommandLineFlagInfoOrDie(flag).is_default) return flag;
   }
   return "";

@@ -1,5 +1,7 @@
 // gguf_inspect --plan as a program, and what generate then really allocates.
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -60,6 +62,37 @@ TEST(PlanCommandTest, AgreesWithWhatGenerateAllocates) {
     ExpectWithinFivePercent(whole_context["vram"]["kv_bytes"], stats["kv_bytes"]);
     ExpectWithinFivePercent(plan["vram"]["workspace_bytes"], stats["workspace_bytes"]);
     ExpectWithinFivePercent(plan["ram"]["pinned_bytes"], stats["pinned_bytes"]);
+  }
+}
+
+TEST(PlanCommandTest, AgreesOnEachKindOfState) {
+  const std::string tokens = testing::TempDir() + "/tokens";
+  std::ofstream file(tokens);
+  for (int i = 0; i < 300; ++i) file << i % 256 << ' ';
+  file.close();
+  // Room for two snapshots of each; a text of 300 tokens would make three.
+  for (const auto& [name, snapshot_memory] :
+       {std::pair("qwen35moe", "90000"), std::pair("lfm2moe", "2500"), std::pair("gpt-oss", "9")}) {
+    SCOPED_TRACE(name);
+    const std::string model =
+        Runfile(absl::StrCat("testdata/oracles/arch/", name, ".gguf")).value();
+    const std::string snapshots = absl::StrCat("--snapshot_memory=", snapshot_memory);
+    const ProgramResult planned =
+        RunTool("strata/tools/gguf_inspect",
+                {model, "--plan", "--vram=64MiB", "--vram_reserve=8MiB", "--ram=1GiB", "--kv=f16",
+                 "--context=300", snapshots, "--json"});
+    ASSERT_EQ(planned.exit_code, 0) << planned.err;
+    const Json plan = Json::parse(planned.out);
+    const ProgramResult result =
+        RunTool("strata/generate/generate", {"--model=" + model, "--tokens_file=" + tokens,
+                                             "--max_new=1", "--kv=f16", snapshots, "--json"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const Json stats = Json::parse(result.out)["stats"];
+    ExpectWithinFivePercent(plan["vram"]["kv_bytes"], stats["kv_bytes"]);
+    ExpectWithinFivePercent(plan["vram"]["recurrent_bytes"], stats["recurrent_bytes"]);
+    ExpectWithinFivePercent(plan["ram"]["snapshot_bytes"], stats["snapshot_bytes"]);
+    EXPECT_EQ(stats["recurrent_bytes"] > 0, std::string(name) != "gpt-oss");
+    EXPECT_EQ(stats["snapshot_bytes"], stats["recurrent_bytes"]);  // Two states each.
   }
 }
 

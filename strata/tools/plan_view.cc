@@ -29,6 +29,10 @@ std::string MemoryText(const PlanRequest& request, const MachinePlan& plan) {
   add("  dense weights", plan.footprint.dense_bytes, "");
   add("  KV cache", plan.footprint.kv_bytes,
       absl::StrCat(request.footprint.context, " tokens, ", request.kv));
+  if (plan.footprint.recurrent_bytes > 0) {
+    add("  recurrent state", plan.footprint.recurrent_bytes,
+        "of one text, before and after a step");
+  }
   add("  workspace", plan.footprint.workspace_bytes,
       absl::StrCat("prompts in batches of ", request.footprint.prompt_batch));
   add("  reserve", machine.vram_reserve_bytes, "");
@@ -36,6 +40,9 @@ std::string MemoryText(const PlanRequest& request, const MachinePlan& plan) {
       absl::StrFormat("%d of %d experts (%s)", plan.num_slots, plan.num_experts,
                       Percent(Share(plan.num_slots, static_cast<double>(plan.num_experts)))));
   add("host memory", machine.ram_bytes, "");
+  if (plan.footprint.snapshot_bytes > 0) {
+    add("  snapshots", plan.footprint.snapshot_bytes, "of the recurrent state, at most");
+  }
   add("  pinned experts", plan.pinned_expert_bytes, absl::StrCat(plan.num_pinned, " experts"));
   add("  pinned stages", plan.stage_bytes, "");
   add("left in the file", plan.file_bytes,
@@ -98,6 +105,7 @@ Json PlanJson(const PlanRequest& request, const MachinePlan& plan) {
            {{"bytes", machine.vram_bytes},
             {"dense_bytes", plan.footprint.dense_bytes},
             {"kv_bytes", plan.footprint.kv_bytes},
+            {"recurrent_bytes", plan.footprint.recurrent_bytes},
             {"workspace_bytes", plan.footprint.workspace_bytes},
             {"reserve_bytes", machine.vram_reserve_bytes},
             {"slots", plan.num_slots},
@@ -105,6 +113,7 @@ Json PlanJson(const PlanRequest& request, const MachinePlan& plan) {
             {"slot_share", Share(plan.num_slots, static_cast<double>(plan.num_experts))}}},
           {"ram",
            {{"bytes", machine.ram_bytes},
+            {"snapshot_bytes", plan.footprint.snapshot_bytes},
             {"pinned_experts", plan.num_pinned},
             {"pinned_expert_bytes", plan.pinned_expert_bytes},
             {"stage_bytes", plan.stage_bytes},

@@ -5,6 +5,8 @@
 #ifndef STRATA_CORE_GGUF_ARCHITECTURE_H_
 #define STRATA_CORE_GGUF_ARCHITECTURE_H_
 
+#include <cstdint>
+
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
@@ -25,6 +27,8 @@ struct Architecture {
   absl::string_view title;  // For people.
   RopeKind rope = RopeKind::kNeighbours;
   ExpertGating gating = ExpertGating::kSoftmax;
+  // Files with a vocabulary of this size that do not say so have sigmoid gating.
+  int64_t sigmoid_vocabulary = 0;
   // Are the chosen experts' weights divided by their sum?
   bool normalizes_weights = true;
   ExpertActivation activation = ExpertActivation::kSilu;

@@ -35,6 +35,10 @@ absl::StatusOr<ExpertLayout> ExpertLayout::Create(const GgufFile& file, const Mo
   return ExpertLayoutBuilder(file, config).Build();
 }
 
+bool ExpertLayout::HasExperts(int layer) const {
+  return std::binary_search(layers_.begin(), layers_.end(), layer);
+}
+
 size_t ExpertLayout::PositionOf(int layer) const {
   const auto found = std::lower_bound(layers_.begin(), layers_.end(), layer);
   CHECK(found != layers_.end() && *found == layer) << "layer " << layer << " has no experts";

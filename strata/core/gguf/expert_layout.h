@@ -4,7 +4,8 @@
 // Three forms exist in files: merged (`ffn_gate_exps`, experts in the third dimension), fused
 // (`ffn_gate_up_exps`, gate's rows first) and separate (one tensor per expert, `ffn_gate.K`).
 // ClassifyTensor (tensor_place.h) alone decides what is an expert tensor. Shared experts (`_shexp`)
-// and NextN blocks are not routed experts of the trunk. A dense model has an empty layout.
+// are not routed experts; those of NextN blocks are told apart from the trunk's. A dense model has an
+// empty layout.
 //
 // Thread-compatible; independent of the GgufFile once made. Sizes are in bytes.
 #ifndef STRATA_CORE_GGUF_EXPERT_LAYOUT_H_
@@ -87,8 +88,17 @@ class ExpertLayout {
   static absl::StatusOr<ExpertLayout> Create(const GgufFile& file, const ModelConfig& config);
 
   // MoE layers of the trunk, ascending; dense layers are absent.
-  absl::Span<const int> layers() const { return layers_; }
-  bool empty() const { return layers_.empty(); }
+  absl::Span<const int> layers() const {
+    return absl::MakeConstSpan(layers_).first(num_trunk_layers_);
+  }
+  // Those of next-token prediction blocks, which come after the trunk. They are no part of what the
+  // trunk routes to, nor of profiles and caches made for it.
+  absl::Span<const int> nextn_layers() const {
+    return absl::MakeConstSpan(layers_).subspan(num_trunk_layers_);
+  }
+  // Of either kind.
+  bool HasExperts(int layer) const;
+  bool empty() const { return num_trunk_layers_ == 0; }
   int num_experts() const { return num_experts_; }
   int num_used() const { return num_used_; }
   // Of all layers together.
@@ -96,7 +106,8 @@ class ExpertLayout {
   // Next-token prediction blocks that are in the file.
   int num_nextn_blocks() const { return num_nextn_blocks_; }
 
-  // Gate, up, down, or gate_up, down when fused; up and down where experts have no gate.
+  // Gate, up, down, or gate_up, down when fused; up and down where experts have no gate. These and
+  // the following take layers of either kind.
   absl::Span<const ExpertMatrix> Matrices(int layer) const;
   ExpertSlices Slices(ExpertId id) const;
   // Bytes of an expert's blob: see BlobLayout.
@@ -112,7 +123,8 @@ class ExpertLayout {
   int num_used_ = 0;
   int num_nextn_blocks_ = 0;
   ExpertForm form_ = ExpertForm::kNone;
-  std::vector<int> layers_;
+  size_t num_trunk_layers_ = 0;
+  std::vector<int> layers_;                          // The trunk's, then those after it.
   std::vector<std::vector<ExpertMatrix>> matrices_;  // As layers_.
 };
 

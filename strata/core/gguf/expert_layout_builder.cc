@@ -75,6 +75,14 @@ absl::StatusOr<ExpertLayout> ExpertLayoutBuilder::Build() {
     return Error("tensor_missing", absl::StrCat("expert_count is ", config_.experts.count,
                                                 ", but no tensor holds experts"));
   }
+  layout_.num_trunk_layers_ = layout_.layers_.size();
+  // The trunk runs without them: a block whose experts are wrong is as one without.
+  const ExpertForm form = layout_.form_;
+  for (auto block = first_nextn; block != blocks_.end(); ++block) {
+    if (block->second.experts.empty()) continue;
+    if (!AddLayer(block->first, block->second).ok()) break;
+  }
+  layout_.form_ = form;
   return std::move(layout_);
 }
 

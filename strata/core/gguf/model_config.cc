@@ -151,13 +151,18 @@ void ReadRope(MetadataReader& reader, const ModelConfig& config, RopeConfig& rop
   reader.Read("rope.scaling.yarn_beta_slow", rope.yarn_beta_slow);
 }
 
-void ReadRouting(MetadataReader& reader, const Architecture& architecture, ExpertConfig& experts) {
+void ReadRouting(MetadataReader& reader, const Architecture& architecture, int64_t vocab_size,
+                 ExpertConfig& experts) {
   int64_t gating = 0;
   reader.Read("expert_gating_func", gating);
   if (gating > static_cast<int64_t>(ExpertGating::kSqrtSoftplus)) {
     reader.Refuse("expert_gating_func", absl::StrCat("is ", gating, "; 0 to 4 are known"));
   }
-  experts.gating = gating == 0 ? architecture.gating : static_cast<ExpertGating>(gating);
+  experts.gating = static_cast<ExpertGating>(gating);
+  if (gating == 0) {
+    const bool is_sigmoid = vocab_size > 0 && vocab_size == architecture.sigmoid_vocabulary;
+    experts.gating = is_sigmoid ? ExpertGating::kSigmoid : architecture.gating;
+  }
   experts.weights_norm = architecture.normalizes_weights;
   reader.Read("expert_weights_norm", experts.weights_norm);
   reader.Read("expert_weights_scale", experts.weights_scale);
@@ -172,12 +177,13 @@ void ReadRouting(MetadataReader& reader, const Architecture& architecture, Exper
   }
 }
 
-void ReadExperts(MetadataReader& reader, const Architecture& architecture, ExpertConfig& experts) {
+void ReadExperts(MetadataReader& reader, const Architecture& architecture, int64_t vocab_size,
+                 ExpertConfig& experts) {
   experts.activation = architecture.activation;
   experts.weighs_input = architecture.weighs_input;
   reader.Read("expert_count", experts.count);
   reader.Read("expert_used_count", experts.used_count);
-  ReadRouting(reader, architecture, experts);
+  ReadRouting(reader, architecture, vocab_size, experts);
   reader.Read("expert_feed_forward_length", experts.feed_forward_length);
   reader.Read("expert_shared_count", experts.shared_count);
   reader.Read("expert_shared_feed_forward_length", experts.shared_feed_forward_length);
@@ -257,7 +263,7 @@ absl::StatusOr<ModelConfig> ModelConfig::Create(const GgufFile& file) {
   ReadHeads(reader, config, config.attention);
   ReadAttention(reader, config.attention);
   ReadRope(reader, config, config.rope);
-  ReadExperts(reader, *config.architecture, config.experts);
+  ReadExperts(reader, *config.architecture, config.vocab_size, config.experts);
   ReadRecurrent(reader, config.recurrent);
   ReadScales(reader, config.scales, config.streams);
   RETURN_IF_ERROR(reader.status());

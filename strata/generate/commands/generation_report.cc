@@ -95,6 +95,8 @@ Json StatsJson(const Generation& generation, const TextModel& model,
   AddRouting(before.tier, model.counters().tier, stats);
   if (model.experts() != nullptr) AddPlacement(*model.experts(), stats);
   stats["kv_bytes"] = model.engine().kv_bytes();
+  stats["recurrent_bytes"] = model.engine().recurrent_bytes();
+  stats["snapshot_bytes"] = model.engine().snapshot_bytes();
   stats["workspace_bytes"] = model.engine().workspace_bytes();
   const Engine::Hardware hardware = model.engine().hardware();
   stats["device"] = hardware.kind;

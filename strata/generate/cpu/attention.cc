@@ -29,39 +29,42 @@ void Finish(const float* sink, float max, float sum, absl::Span<float> out) {
 
 }  // namespace
 
-void Attention::Attend(const AttentionShape& shape, const KvState& state, int layer, int kv_head,
+void Attention::Attend(const AttentionShape& shape, const KvState& state, int layer, Heads heads,
                        int64_t position, absl::Span<const float> queries,
                        absl::Span<const float> sinks, absl::Span<float> out) {
   CHECK_EQ(shape.num_heads % shape.kv.num_heads, 0);
   const int group = shape.num_heads / shape.kv.num_heads;
-  const int first_head = kv_head * group;
+  const int kv_head = heads.begin / group;
+  CHECK(heads.begin < heads.end && (heads.end - 1) / group == kv_head);
   keys_.resize(kTile * shape.kv.key_size);
-  values_.resize(kTile * shape.kv.value_size);
+  values_.resize(shape.kv.values_in_keys ? 0 : kTile * shape.kv.value_size);
   tile_out_.resize(shape.kv.value_size);
   const int64_t first = shape.window == 0 ? 0 : std::max<int64_t>(0, position - shape.window + 1);
-  heads_.assign(group, Head());
+  softmaxes_.assign(heads.end - heads.begin, Softmax());
   for (int64_t tile = first / kTile; tile <= position / kTile; ++tile) {
     const int begin = static_cast<int>(std::max<int64_t>(0, first - tile * kTile));
     const int end = static_cast<int>(std::min<int64_t>(kTile, position - tile * kTile + 1));
+    const float* const keys = state.Keys(layer, kv_head, tile, end, keys_.data());
     const Tile rows = {.begin = begin,
                        .end = end,
-                       .keys = state.Keys(layer, kv_head, tile, end, keys_.data()),
-                       .values = state.Values(layer, kv_head, tile, end, values_.data())};
-    for (int i = 0; i < group; ++i) {
-      const int head = first_head + i;
-      AddTile(shape, rows, &queries[head * shape.kv.key_size], heads_[i],
+                       .keys = keys,
+                       .values = shape.kv.values_in_keys
+                                     ? keys
+                                     : state.Values(layer, kv_head, tile, end, values_.data())};
+    for (int head = heads.begin; head < heads.end; ++head) {
+      AddTile(shape, rows, &queries[head * shape.kv.key_size], softmaxes_[head - heads.begin],
               out.subspan(head * shape.kv.value_size, shape.kv.value_size));
     }
   }
-  for (int i = 0; i < group; ++i) {
-    const int head = first_head + i;
-    Finish(sinks.empty() ? nullptr : &sinks[head], heads_[i].max, heads_[i].sum,
+  for (int head = heads.begin; head < heads.end; ++head) {
+    const Softmax& softmax = softmaxes_[head - heads.begin];
+    Finish(sinks.empty() ? nullptr : &sinks[head], softmax.max, softmax.sum,
            out.subspan(head * shape.kv.value_size, shape.kv.value_size));
   }
 }
 
 void Attention::AddTile(const AttentionShape& shape, const Tile& tile, const float* query,
-                        Head& head, absl::Span<float> out) {
+                        Softmax& softmax, absl::Span<float> out) {
   const size_t count = static_cast<size_t>(tile.end - tile.begin);
   float scores[kTile];
   const absl::Span<float> weights = absl::MakeSpan(scores, count);
@@ -72,18 +75,19 @@ void Attention::AddTile(const AttentionShape& shape, const Tile& tile, const flo
   ExpOfDifference(tile_max, weights);
   const float tile_sum = Sum(weights);
 
-  const absl::Span<float> to = head.is_empty ? out : absl::MakeSpan(tile_out_);
-  SumWeightedRows(weights, tile.values + int64_t{tile.begin} * shape.kv.value_size, to);
-  if (head.is_empty) {
-    head = {.max = tile_max, .sum = tile_sum, .is_empty = false};
+  const int64_t stride = shape.kv.value_stride();
+  const absl::Span<float> to = softmax.is_empty ? out : absl::MakeSpan(tile_out_);
+  SumWeightedRows(weights, tile.values + tile.begin * stride, stride, to);
+  if (softmax.is_empty) {
+    softmax = {.max = tile_max, .sum = tile_sum, .is_empty = false};
     return;
   }
-  const float max = std::max(head.max, tile_max);
-  const float old_scale = f32::Exp(f32::Sub(head.max, max));
+  const float max = std::max(softmax.max, tile_max);
+  const float old_scale = f32::Exp(f32::Sub(softmax.max, max));
   const float tile_scale = f32::Exp(f32::Sub(tile_max, max));
-  head.sum = f32::Fma(head.sum, old_scale, f32::Mul(tile_sum, tile_scale));
+  softmax.sum = f32::Fma(softmax.sum, old_scale, f32::Mul(tile_sum, tile_scale));
   Join(old_scale, tile_scale, to, out);
-  head.max = max;
+  softmax.max = max;
 }
 
 }  // namespace strata

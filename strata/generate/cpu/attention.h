@@ -29,10 +29,16 @@ struct AttentionShape {
 // Computes for one thread; keeps its working memory between calls. Thread-compatible.
 class Attention {
  public:
-  // For the heads that share `kv_head`, at `position`, whose own key and value are stored.
-  // `queries` and `out` hold num_heads rows (key_size and value_size values); only those heads' are
-  // used. `sinks` is empty or holds one score per head.
-  void Attend(const AttentionShape& shape, const KvState& state, int layer, int kv_head,
+  // Neighbouring heads that share a KV head.
+  struct Heads {
+    int begin = 0;
+    int end = 0;
+  };
+
+  // At `position`, whose own key and value are stored. `queries` and `out` hold num_heads rows
+  // (key_size and value_size values); only those of `heads` are used. `sinks` is empty or holds one
+  // score per head. The bits of a head do not depend on the others.
+  void Attend(const AttentionShape& shape, const KvState& state, int layer, Heads heads,
               int64_t position, absl::Span<const float> queries, absl::Span<const float> sinks,
               absl::Span<float> out);
 
@@ -41,22 +47,22 @@ class Attention {
     int begin;  // Rows that are seen: [begin, end).
     int end;
     const float* keys;
-    const float* values;
+    const float* values;  // value_stride() apart.
   };
   // A softmax under way: maximum, sum, and the weighted sum of values at `out`.
-  struct Head {
+  struct Softmax {
     float max = 0.0f;
     float sum = 0.0f;
     bool is_empty = true;
   };
 
-  void AddTile(const AttentionShape& shape, const Tile& tile, const float* query, Head& head,
+  void AddTile(const AttentionShape& shape, const Tile& tile, const float* query, Softmax& softmax,
                absl::Span<float> out);
 
   std::vector<float> keys_;
   std::vector<float> values_;
   std::vector<float> tile_out_;
-  std::vector<Head> heads_;
+  std::vector<Softmax> softmaxes_;
 };
 
 }  // namespace strata

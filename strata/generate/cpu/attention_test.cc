@@ -40,8 +40,10 @@ class AttentionTest : public ::testing::Test {
   std::vector<float> Attend(const AttentionShape& shape, int64_t position,
                             absl::Span<const float> sinks = {}) {
     std::vector<float> out(kHeads * kKv.value_size, -1.0f);
-    for (int kv_head = 0; kv_head < kKv.num_heads; ++kv_head) {
-      Attention().Attend(shape, state_, 0, kv_head, position, queries_, sinks, absl::MakeSpan(out));
+    constexpr int kGroup = kHeads / kKv.num_heads;
+    for (int head = 0; head < kHeads; head += kGroup) {
+      Attention().Attend(shape, state_, 0, {head, head + kGroup}, position, queries_, sinks,
+                         absl::MakeSpan(out));
     }
     return out;
   }
@@ -114,6 +116,40 @@ TEST_F(AttentionTest, EveryInstructionSetGivesTheSameBits) {
     EXPECT_EQ(Attend(windowed_, 150, sinks), expected) << NameOf(isa);
   }
   SetIsa(BestIsa());
+}
+
+TEST_F(AttentionTest, AHeadHasTheSameBitsAloneAndBesideOthers) {
+  const std::vector<float> together = Attend(all_, 150);
+  std::vector<float> alone(together.size());
+  for (int head = 0; head < kHeads; ++head) {
+    Attention().Attend(all_, state_, 0, {head, head + 1}, 150, queries_, {}, absl::MakeSpan(alone));
+  }
+  EXPECT_EQ(alone, together);
+}
+
+TEST_F(AttentionTest, ValuesThatAreTheBeginningsOfKeysAreKeptOnce) {
+  constexpr KvShape kShared = {
+      .num_heads = 2, .key_size = 20, .value_size = 12, .values_in_keys = true};
+  for (const KvType type : {KvType::kF32, KvType::kF16}) {
+    KvPool apart_pool(type, {kKv}), shared_pool(type, {kShared});
+    KvState apart(apart_pool), shared(shared_pool);
+    apart.Reserve(kPositions);
+    shared.Reserve(kPositions);
+    EXPECT_EQ(shared_pool.bytes() * (20 + 12), apart_pool.bytes() * 20);
+    for (int64_t position = 0; position < kPositions; ++position) {
+      const std::vector<float>& keys = keys_[position];
+      std::vector<float> values(keys.begin(), keys.begin() + 12);
+      values.insert(values.end(), keys.begin() + 20, keys.begin() + 32);
+      ASSERT_TRUE(apart.Store(0, position, keys, values));
+      ASSERT_TRUE(shared.Store(0, position, keys, {}));
+    }
+    std::vector<float> expected(kHeads * 12), out(kHeads * 12);
+    Attention().Attend(all_, apart, 0, {3, 6}, 199, queries_, {}, absl::MakeSpan(expected));
+    AttentionShape shape = all_;
+    shape.kv = kShared;
+    Attention().Attend(shape, shared, 0, {3, 6}, 199, queries_, {}, absl::MakeSpan(out));
+    EXPECT_EQ(out, expected);
+  }
 }
 
 TEST_F(AttentionTest, LaterPositionsDoNotChangeABit) {

@@ -15,10 +15,15 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cpu/cpu_row.h"
+#include "strata/generate/cpu/delta_net_block.h"
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/kv_pool.h"
+#include "strata/generate/cpu/latent_attention_block.h"
+#include "strata/generate/cpu/recurrent_pool.h"
+#include "strata/generate/cpu/recurrent_state.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/cpu/self_attention_block.h"
+#include "strata/generate/cpu/short_convolution_block.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/step.h"
 #include "strata/generate/kernels/isa.h"
@@ -31,16 +36,17 @@ namespace {
 
 class CpuSequence : public SequenceState {
  public:
-  explicit CpuSequence(KvPool& pool) : kv(pool) {}
+  CpuSequence(KvPool& kv_pool, RecurrentPool& recurrent_pool)
+      : kv(kv_pool), recurrent(recurrent_pool) {}
 
-  int64_t position() const override { return kv.size(); }
+  int64_t position() const override { return recurrent.position(); }
   int64_t Rewind(int64_t position) override {
-    CHECK(0 <= position && position <= kv.size()) << position;
-    kv.SetSize(position);
-    return position;
+    kv.SetSize(recurrent.Rewind(position));
+    return recurrent.position();
   }
 
   KvState kv;
+  RecurrentState recurrent;
   TokenId last_drawn = 0;
 };
 
@@ -56,6 +62,15 @@ std::vector<KvShape> KvShapes(const ModelGraph& graph) {
   return shapes;
 }
 
+std::vector<int64_t> RecurrentValues(const ModelGraph& graph) {
+  std::vector<int64_t> values;
+  for (const Layer& layer : graph.layers) {
+    values.push_back(
+        std::visit([](const auto& mixer) { return RecurrentValuesOf(mixer); }, layer.mixer));
+  }
+  return values;
+}
+
 CpuEngine::CpuEngine(const GgufFile& file, const ModelGraph& graph, const EngineOptions& options,
                      ExpertWeights* experts)
     : file_(file),
@@ -63,12 +78,13 @@ CpuEngine::CpuEngine(const GgufFile& file, const ModelGraph& graph, const Engine
       max_context_(options.max_context > 0 ? options.max_context : graph.context_length),
       pool_(options.num_threads),
       kv_pool_(options.kv_type, KvShapes(graph)),
+      recurrent_pool_(RecurrentValues(graph), options.snapshot_bytes),
       mapped_experts_(file, graph.experts),
       experts_(experts == nullptr ? mapped_experts_ : *experts),
       layers_(graph, pool_, experts_) {}
 
 std::unique_ptr<SequenceState> CpuEngine::NewSequence() {
-  return std::make_unique<CpuSequence>(kv_pool_);
+  return std::make_unique<CpuSequence>(kv_pool_, recurrent_pool_);
 }
 
 Engine::Hardware CpuEngine::hardware() const {
@@ -80,7 +96,13 @@ Engine::Counters CpuEngine::counters() const {
   return {.routed = num_routed_, .expert_bytes = layers_.expert_bytes()};
 }
 
+void CpuEngine::BeginPrompt() {
+  is_in_prompt_ = true;
+  layers_.UseMemory(experts_.BeginPrompt());
+}
+
 void CpuEngine::EndPrompt() {
+  is_in_prompt_ = false;
   layers_.UseMemory({});
   experts_.EndPrompt();
 }
@@ -91,12 +113,7 @@ absl::Status CpuEngine::Launch(const StepBatch& batch) {
   outcome_ = RunStep(batch);
   num_routed_ += static_cast<int64_t>(layers_.routing().experts.size());
   experts_.EndStep(outcome_, batch.rows, layers_.routing());
-  if (!outcome_.ok()) return absl::OkStatus();
-  for (size_t i = 0; i < batch.rows.size(); ++i) {
-    const StepRow& row = batch.rows[i];
-    const bool is_last = i + 1 == batch.rows.size() || batch.rows[i + 1].sequence != row.sequence;
-    if (is_last) Of(row).kv.SetSize(row.position + 1);
-  }
+  EndSequences(batch);
   return absl::OkStatus();
 }
 
@@ -108,18 +125,46 @@ absl::StatusOr<const StepResult*> CpuEngine::Finish() {
 void CpuEngine::TakeRows(const StepBatch& batch) {
   CHECK(!batch.rows.empty());
   rows_.clear();
-  const SequenceState* previous = nullptr;
-  for (const StepRow& row : batch.rows) {
+  for (size_t i = 0; i < batch.rows.size(); ++i) {
+    const StepRow& row = batch.rows[i];
     CpuSequence& sequence = Of(row);
-    const bool follows = row.sequence == previous;
+    const bool follows = i > 0 && batch.rows[i - 1].sequence == row.sequence;
     CHECK_EQ(row.position, follows ? rows_.back().position + 1 : sequence.position());
     CHECK_LT(row.position, max_context_);
-    previous = row.sequence;
-    sequence.kv.Reserve(row.position + 1);
+    if (!follows) BeginSequence(batch, i);
     rows_.push_back({.token = row.token == kLastDrawn ? sequence.last_drawn : row.token,
                      .position = row.position,
                      .kv = &sequence.kv,
+                     .recurrent = &sequence.recurrent,
+                     .snapshot = sequence.recurrent.SnapshotAfter(row.position),
                      .wants_output = row.wants_logits || row.draw.sampler != nullptr});
+  }
+}
+
+void CpuEngine::BeginSequence(const StepBatch& batch, size_t first_row) {
+  size_t last_row = first_row;
+  while (last_row + 1 < batch.rows.size() &&
+         batch.rows[last_row + 1].sequence == batch.rows[first_row].sequence) {
+    ++last_row;
+  }
+  const StepRow& last = batch.rows[last_row];
+  const bool is_answered = last.wants_logits || last.draw.sampler != nullptr;
+  CpuSequence& sequence = Of(last);
+  sequence.kv.Reserve(last.position + 1);
+  sequence.recurrent.Begin(last.position + 1,
+                           /*ends_prompt=*/is_answered && (is_in_prompt_ || last_row > first_row));
+}
+
+void CpuEngine::EndSequences(const StepBatch& batch) {
+  for (size_t i = 0; i < batch.rows.size(); ++i) {
+    if (!IsLastOfSequence(rows_, i)) continue;
+    CpuSequence& sequence = Of(batch.rows[i]);
+    if (outcome_.ok()) {
+      sequence.recurrent.Commit();
+      sequence.kv.SetSize(batch.rows[i].position + 1);
+    } else {
+      sequence.recurrent.Abandon();
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #ifndef STRATA_GENERATE_CPU_CPU_ENGINE_H_
 #define STRATA_GENERATE_CPU_CPU_ENGINE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "strata/generate/cpu/cpu_row.h"
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/kv_pool.h"
+#include "strata/generate/cpu/recurrent_pool.h"
 #include "strata/generate/cpu/step_observer.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/step.h"
@@ -40,9 +42,13 @@ class CpuEngine : public Engine {
   Hardware hardware() const override;
   Counters counters() const override;
   int64_t kv_bytes() const override { return kv_pool_.bytes(); }
+  int64_t recurrent_bytes() const override {
+    return recurrent_pool_.bytes() - recurrent_pool_.snapshot_bytes();
+  }
+  int64_t snapshot_bytes() const override { return recurrent_pool_.snapshot_bytes(); }
   int64_t workspace_bytes() const override { return layers_.workspace_bytes(); }
 
-  void BeginPrompt() override { layers_.UseMemory(experts_.BeginPrompt()); }
+  void BeginPrompt() override;
   void EndPrompt() override;
   void FirstTokenOut() override { experts_.FirstTokenOut(); }
 
@@ -51,6 +57,8 @@ class CpuEngine : public Engine {
 
  private:
   void TakeRows(const StepBatch& batch);
+  void BeginSequence(const StepBatch& batch, size_t first_row);
+  void EndSequences(const StepBatch& batch);
   absl::Status RunStep(const StepBatch& batch);
   absl::Status TakeResult(const StepBatch& batch);
 
@@ -59,9 +67,11 @@ class CpuEngine : public Engine {
   const int64_t max_context_;
   ThreadPool pool_;
   KvPool kv_pool_;
+  RecurrentPool recurrent_pool_;
   MappedExperts mapped_experts_;
   ExpertWeights& experts_;
   CpuLayers layers_;
+  bool is_in_prompt_ = false;
   std::vector<CpuRow> rows_;
   absl::Status outcome_;  // Of the step that was launched.
   StepResult result_;
@@ -70,6 +80,8 @@ class CpuEngine : public Engine {
 
 // Keys and values of each layer.
 std::vector<KvShape> KvShapes(const ModelGraph& graph);
+// Values of the recurrent state of each layer.
+std::vector<int64_t> RecurrentValues(const ModelGraph& graph);
 
 }  // namespace strata
 

@@ -16,12 +16,15 @@
 #include "strata/generate/blocks/activation_form.h"
 #include "strata/generate/blocks/decode.h"
 #include "strata/generate/cpu/cpu_row.h"
+#include "strata/generate/cpu/delta_net_block.h"
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/experts_block.h"
 #include "strata/generate/cpu/feed_forward_block.h"
+#include "strata/generate/cpu/latent_attention_block.h"
 #include "strata/generate/cpu/product_job.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/cpu/self_attention_block.h"
+#include "strata/generate/cpu/short_convolution_block.h"
 #include "strata/generate/kernels/activation.h"
 #include "strata/generate/kernels/rms_norm.h"
 #include "strata/generate/kernels/rotary.h"
@@ -48,6 +51,22 @@ class PartWorkspace {
     AddInputs({&attention.query, &attention.key, &attention.value});
     attention_ = std::max(attention_, SelfAttentionBlock::WorkspaceBytes(attention, num_rows_));
   }
+  void Add(const LatentAttention& attention) {
+    AddInputs({&attention.compress, attention.query_compress.has_value()
+                                        ? &*attention.query_compress
+                                        : &attention.query});
+    latent_attention_ =
+        std::max(latent_attention_, LatentAttentionBlock::WorkspaceBytes(attention, num_rows_));
+  }
+  void Add(const GatedDeltaNet& net) {
+    for (const PlacedLinear& input : net.inputs) AddInputs({&input.linear});
+    delta_net_ = std::max(delta_net_, DeltaNetBlock::WorkspaceBytes(net, num_rows_));
+  }
+  void Add(const ShortConvolution& part) {
+    AddInputs({&part.input});
+    short_convolution_ =
+        std::max(short_convolution_, ShortConvolutionBlock::WorkspaceBytes(part, num_rows_));
+  }
   void Add(const FeedForward& dense) {
     AddInputs({&dense.gate, &dense.up});
     dense_ = std::max(dense_, FeedForwardBlock::WorkspaceBytes(dense, num_rows_));
@@ -62,7 +81,8 @@ class PartWorkspace {
 
   // The largest need of each kind, and the parts' input of this width.
   int64_t bytes(int64_t width) const {
-    int64_t bytes = attention_ + dense_ + experts_;
+    int64_t bytes =
+        attention_ + latent_attention_ + delta_net_ + short_convolution_ + dense_ + experts_;
     for (const ActivationForm form : inputs_) {
       bytes += num_rows_ * ActivationBuffer::BytesFor(form, width);
     }
@@ -77,6 +97,9 @@ class PartWorkspace {
 
   const int64_t num_rows_;
   int64_t attention_ = 0;
+  int64_t latent_attention_ = 0;
+  int64_t delta_net_ = 0;
+  int64_t short_convolution_ = 0;
   int64_t dense_ = 0;
   int64_t experts_ = 0;
   std::set<ActivationForm> inputs_;
@@ -90,6 +113,9 @@ CpuLayers::CpuLayers(const ModelGraph& graph, ThreadPool& pool, ExpertWeights& e
       experts_(experts),
       rotary_(MakeRotary(graph)),
       attention_block_(graph, rotary_, pool),
+      latent_attention_block_(graph, rotary_, pool),
+      delta_net_block_(graph, pool),
+      short_convolution_block_(pool),
       feed_forward_block_(pool),
       experts_block_(pool),
       batch_(pool),
@@ -98,7 +124,9 @@ CpuLayers::CpuLayers(const ModelGraph& graph, ThreadPool& pool, ExpertWeights& e
 int64_t CpuLayers::workspace_bytes() const {
   return x_.bytes() + normed_.bytes() + part_out_.bytes() + hidden_.bytes() + logits_.bytes() +
          batch_.bytes() + attention_block_.workspace_bytes() +
-         feed_forward_block_.workspace_bytes() + experts_block_.workspace_bytes();
+         latent_attention_block_.workspace_bytes() + delta_net_block_.workspace_bytes() +
+         short_convolution_block_.workspace_bytes() + feed_forward_block_.workspace_bytes() +
+         experts_block_.workspace_bytes();
 }
 
 int64_t CpuLayers::WorkspaceBytes(const ModelGraph& graph, int64_t num_rows) {
@@ -143,6 +171,28 @@ absl::Status CpuLayers::Embed(const ModelGraph& graph) {
 absl::Status CpuLayers::Mix(int layer, const Residual& residual, const SelfAttention& attention) {
   EnterPart(residual);
   RETURN_IF_ERROR(attention_block_.Run(attention, layer, step_.rows, batch_, part_out_));
+  LeavePart(residual);
+  return absl::OkStatus();
+}
+
+absl::Status CpuLayers::Mix(int layer, const Residual& residual, const LatentAttention& attention) {
+  EnterPart(residual);
+  RETURN_IF_ERROR(latent_attention_block_.Run(attention, layer, step_.rows, batch_, part_out_));
+  LeavePart(residual);
+  return absl::OkStatus();
+}
+
+absl::Status CpuLayers::Mix(int layer, const Residual& residual, const GatedDeltaNet& net) {
+  EnterPart(residual);
+  RETURN_IF_ERROR(delta_net_block_.Run(net, layer, step_.rows, batch_, part_out_));
+  LeavePart(residual);
+  return absl::OkStatus();
+}
+
+absl::Status CpuLayers::Mix(int layer, const Residual& residual,
+                            const ShortConvolution& convolution) {
+  EnterPart(residual);
+  RETURN_IF_ERROR(short_convolution_block_.Run(convolution, layer, step_.rows, batch_, part_out_));
   LeavePart(residual);
   return absl::OkStatus();
 }

@@ -18,12 +18,15 @@
 #include "strata/core/thread_pool.h"
 #include "strata/generate/cpu/activation_batch.h"
 #include "strata/generate/cpu/cpu_row.h"
+#include "strata/generate/cpu/delta_net_block.h"
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/experts_block.h"
 #include "strata/generate/cpu/feed_forward_block.h"
+#include "strata/generate/cpu/latent_attention_block.h"
 #include "strata/generate/cpu/product_job.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/cpu/self_attention_block.h"
+#include "strata/generate/cpu/short_convolution_block.h"
 #include "strata/generate/cpu/step_observer.h"
 #include "strata/generate/engine/step.h"
 #include "strata/generate/kernels/rotary.h"
@@ -47,6 +50,10 @@ class CpuLayers : public LayerOps {
 
   absl::Status Embed(const ModelGraph& graph) override;
   absl::Status Mix(int layer, const Residual& residual, const SelfAttention& attention) override;
+  absl::Status Mix(int layer, const Residual& residual, const LatentAttention& attention) override;
+  absl::Status Mix(int layer, const Residual& residual, const GatedDeltaNet& net) override;
+  absl::Status Mix(int layer, const Residual& residual,
+                   const ShortConvolution& convolution) override;
   absl::Status Feed(int layer, const Residual& residual, const FeedForward& dense) override;
   absl::Status Feed(int layer, const Residual& residual, const MixtureOfExperts& experts) override;
   absl::Status EndLayer(int layer) override;
@@ -84,6 +91,9 @@ class CpuLayers : public LayerOps {
   ExpertWeights& experts_;
   std::vector<RotaryTable> rotary_;  // By ModelGraph::rotations.
   SelfAttentionBlock attention_block_;
+  LatentAttentionBlock latent_attention_block_;
+  DeltaNetBlock delta_net_block_;
+  ShortConvolutionBlock short_convolution_block_;
   FeedForwardBlock feed_forward_block_;
   ExpertsBlock experts_block_;
   StepObserver* observer_ = nullptr;

@@ -1,4 +1,5 @@
-// Whole models against an independent implementation: testdata/oracles/arch.
+// Whole models against independent implementations: testdata/oracles, where arch has another
+// program's answers and families those of testdata/family_oracles.py.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -11,7 +12,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_split.h"
 #include "absl/types/span.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "strata/generate/cpu/cpu_engine.h"
@@ -20,6 +23,8 @@
 #include "strata/generate/engine/generator.h"
 #include "strata/generate/engine/sequence.h"
 #include "strata/generate/engine/step.h"
+#include "strata/generate/kernels/isa.h"
+#include "strata/generate/model/model_family.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/tokenizer/token_id.h"
 
@@ -43,10 +48,16 @@ TokenId ArgMax(absl::Span<const float> logits) {
   return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
+std::string StemOf(const std::string& name) {
+  const std::string arch = "testdata/oracles/arch/" + name;
+  const std::string families = "testdata/oracles/families/" + name;
+  return std::ifstream(arch + ".json").good() ? arch : families;
+}
+
 class EngineOracleTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const std::string stem = "testdata/oracles/arch/" + GetParam();
+    const std::string stem = StemOf(GetParam());
     answers_ = Json::parse(std::ifstream(stem + ".json"));
     model_ = std::make_unique<OpenModel>(stem + ".gguf");
     engine_ =
@@ -132,6 +143,43 @@ TEST_P(EngineOracleTest, ContinuesGreedilyAsStored) {
              answers_["greedy_logits_last"], "logits of the last token");
 }
 
+// The logits of a prompt, fed in steps of `batch` rows.
+std::vector<float> AllLogits(const OpenModel& model, int threads, int64_t batch,
+                             absl::Span<const TokenId> prompt) {
+  CpuEngine engine(*model.file, model.graph, {.num_threads = threads});
+  Sequence sequence(engine);
+  std::vector<float> all;
+  while (!prompt.empty()) {
+    const absl::Span<const TokenId> step = prompt.subspan(0, batch);
+    const absl::StatusOr<const StepResult*> result =
+        sequence.Feed(step, {.logits = Sequence::Want::kAll});
+    EXPECT_TRUE(result.ok()) << result.status();
+    if (!result.ok()) return all;
+    for (const absl::Span<const float> row : (*result)->logits) {
+      all.insert(all.end(), row.begin(), row.end());
+    }
+    prompt.remove_prefix(step.size());
+  }
+  return all;
+}
+
+TEST_P(EngineOracleTest, BitsDependOnNeitherInstructionSetNorThreadsNorTheCutIntoSteps) {
+  const auto prompt = answers_["prompt"].get<std::vector<TokenId>>();
+  SetIsa(Isa::kScalar);
+  const std::vector<float> expected = AllLogits(*model_, 1, 1000, prompt);
+  for (const Isa isa : AllIsas()) {
+    if (!IsSupported(isa)) continue;
+    SetIsa(isa);
+    EXPECT_EQ(AllLogits(*model_, 3, 7, prompt), expected) << NameOf(isa);
+  }
+  SetIsa(BestIsa());
+  EXPECT_EQ(AllLogits(*model_, 2, 1, prompt), expected);
+}
+
+TEST_P(EngineOracleTest, UsesEveryTensorOfTheFile) {
+  EXPECT_THAT(model_->graph.remarks, ::testing::IsEmpty());
+}
+
 // Longer than a tile of keys and than the window.
 class LongPromptOracleTest : public EngineOracleTest {};
 
@@ -148,11 +196,30 @@ std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, EngineOracleTest,
-                         ::testing::Values("qwen3moe", "llama", "olmoe", "granitemoe", "gpt-oss",
-                                           "glm4moe"),
-                         TestName);
-INSTANTIATE_TEST_SUITE_P(Families, LongPromptOracleTest, ::testing::Values("gpt-oss"), TestName);
+const std::vector<std::string>& Oracles() {
+  static const auto* const names = new std::vector<std::string>{
+      "qwen3moe", "llama", "olmoe", "granitemoe", "gpt-oss", "glm4moe", "deepseek2", "qwen3next",
+      "qwen35moe", "lfm2moe",
+      // Of testdata/family_oracles.py.
+      "bailingmoe", "bailingmoe2", "deepseek", "deepseek2-expanded", "dots1", "ernie4_5",
+      "ernie4_5-moe", "exaone-moe", "hunyuan-moe", "hy_v3", "mellum", "minimax-m2", "qwen2",
+      "qwen2moe", "qwen3", "qwen3vl", "qwen3vlmoe"};
+  return *names;
+}
+
+// A name in the list of families is a promise, so each is kept somewhere here.
+TEST(FamilyListTest, NamesNoFamilyWithoutAnswers) {
+  std::set<std::string> answered;
+  for (const std::string& name : Oracles()) {
+    answered.insert(Json::parse(std::ifstream(StemOf(name) + ".json"))["arch"].get<std::string>());
+  }
+  const std::set<std::string> listed = absl::StrSplit(ModelFamilyNames(), ", ");
+  EXPECT_EQ(listed, answered);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, EngineOracleTest, ::testing::ValuesIn(Oracles()), TestName);
+INSTANTIATE_TEST_SUITE_P(Families, LongPromptOracleTest,
+                         ::testing::Values("gpt-oss", "qwen3next", "qwen35moe"), TestName);
 
 }  // namespace
 }  // namespace strata

@@ -32,7 +32,7 @@ int64_t NumPages(int64_t num_positions) {
 KvPool::Layer KvPool::LayerOf(KvType type, const KvShape& shape) {
   return {.shape = shape,
           .key_bytes = KvRowBytes(type, shape.key_size),
-          .value_bytes = KvRowBytes(type, shape.value_size)};
+          .value_bytes = shape.values_in_keys ? 0 : KvRowBytes(type, shape.value_size)};
 }
 
 KvPool::KvPool(KvType type, const std::vector<KvShape>& layers) : type_(type) {
@@ -81,7 +81,8 @@ bool KvState::Store(int layer, int64_t position, absl::Span<const float> keys,
   const KvPool::Layer& to = pool_.layers_[layer];
   const KvShape& shape = to.shape;
   CHECK_EQ(keys.size(), static_cast<size_t>(shape.num_heads * shape.key_size));
-  CHECK_EQ(values.size(), static_cast<size_t>(shape.num_heads * shape.value_size));
+  CHECK_EQ(values.size(),
+           static_cast<size_t>(shape.values_in_keys ? 0 : shape.num_heads * shape.value_size));
   CHECK_LT(position / KvPool::kPagePositions, static_cast<int64_t>(pages_.size()))
       << "not reserved";
   std::byte* const page = PageOf(to, position / KvPool::kPagePositions);
@@ -93,8 +94,9 @@ bool KvState::Store(int layer, int64_t position, absl::Span<const float> keys,
     const bool stored =
         EncodeKvRow(pool_.type_, keys.subspan(head * shape.key_size, shape.key_size),
                     key_rows + row * to.key_bytes) &&
-        EncodeKvRow(pool_.type_, values.subspan(head * shape.value_size, shape.value_size),
-                    value_rows + row * to.value_bytes);
+        (shape.values_in_keys ||
+         EncodeKvRow(pool_.type_, values.subspan(head * shape.value_size, shape.value_size),
+                     value_rows + row * to.value_bytes));
     finite = finite && stored;
   }
   return finite;
@@ -108,6 +110,7 @@ const float* KvState::Keys(int layer, int head, int64_t tile, int count, float* 
 
 const float* KvState::Values(int layer, int head, int64_t tile, int count, float* scratch) const {
   const KvPool::Layer& from = pool_.layers_[layer];
+  CHECK(!from.shape.values_in_keys);
   const std::byte* const keys = PageOf(from, tile) + head * from.head_bytes();
   return AsF32(pool_.type_, keys + KvPool::kPagePositions * from.key_bytes, from.value_bytes,
                from.shape.value_size, count, scratch);

@@ -22,6 +22,11 @@ struct KvShape {
   int num_heads = 0;
   int key_size = 0;
   int value_size = 0;
+  // The values are the first value_size values of the keys, and are kept once.
+  bool values_in_keys = false;
+
+  // Of a value as KvState::Values shows it, to the next position's.
+  int value_stride() const { return values_in_keys ? key_size : value_size; }
 };
 
 // Thread-compatible: pages are taken and given back by one thread; different positions may be
@@ -79,13 +84,15 @@ class KvState {
   // Keeps positions [0, size), all of them stored, and gives back pages that hold none of them.
   void SetSize(int64_t size);
 
-  // `keys` and `values` are those of all heads. False as EncodeKvRow. The position is reserved.
+  // `keys` and `values` are those of all heads; no values where the keys hold them. False as
+  // EncodeKvRow. The position is reserved.
   [[nodiscard]] bool Store(int layer, int64_t position, absl::Span<const float> keys,
                            absl::Span<const float> values) const;
 
   // Rows of one head at positions [tile * kPagePositions, + count) one after the other: in the
   // pool itself if it holds f32, else in `scratch`, which holds count rows.
   const float* Keys(int layer, int head, int64_t tile, int count, float* scratch) const;
+  // Where keys and values are apart.
   const float* Values(int layer, int head, int64_t tile, int count, float* scratch) const;
 
  private:

@@ -1,5 +1,6 @@
 #include "strata/generate/cpu/self_attention_block.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,9 +19,11 @@
 #include "strata/generate/cpu/product_job.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/kernels/activation.h"
+#include "strata/generate/kernels/gated_activation.h"
 #include "strata/generate/kernels/not_finite.h"
 #include "strata/generate/kernels/rms_norm.h"
 #include "strata/generate/kernels/rotary.h"
+#include "strata/generate/model/gated_activation.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
@@ -42,7 +45,9 @@ SelfAttentionBlock::SelfAttentionBlock(const ModelGraph& graph,
 
 int64_t SelfAttentionBlock::WorkspaceBytes(const SelfAttention& attention, int64_t num_rows) {
   const int64_t attended = int64_t{attention.num_heads} * attention.value_size;
-  return Rows::BytesFor(num_rows, int64_t{attention.num_heads} * attention.key_size) +
+  const int64_t queries = int64_t{attention.num_heads} * attention.key_size;
+  return Rows::BytesFor(num_rows, queries) +
+         (attention.has_gate ? Rows::BytesFor(num_rows, 2 * queries) : 0) +
          Rows::BytesFor(num_rows, int64_t{attention.num_kv_heads} * attention.key_size) +
          Rows::BytesFor(num_rows, int64_t{attention.num_kv_heads} * attention.value_size) +
          Rows::BytesFor(num_rows, attended) +
@@ -53,16 +58,30 @@ int64_t SelfAttentionBlock::WorkspaceBytes(const SelfAttention& attention, int64
 absl::Status SelfAttentionBlock::Run(const SelfAttention& attention, int layer,
                                      absl::Span<const CpuRow> rows, ActivationBatch& x, Rows& out) {
   job_.Clear();
-  RETURN_IF_ERROR(job_.AddLinear(attention.query, x, queries_));
+  RETURN_IF_ERROR(
+      job_.AddLinear(attention.query, x, attention.has_gate ? gated_queries_ : queries_));
   RETURN_IF_ERROR(job_.AddLinear(attention.key, x, keys_));
   RETURN_IF_ERROR(job_.AddLinear(attention.value, x, values_));
   RETURN_IF_ERROR(job_.Run());
+  if (attention.has_gate) SplitGates(attention);
   RETURN_IF_ERROR(StoreKeysAndValues(attention, layer, rows));
   Attend(attention, layer, rows);
   attended_batch_.Assign(attended_);
   job_.Clear();
   RETURN_IF_ERROR(job_.AddLinear(attention.output, attended_batch_, out));
   return job_.Run();
+}
+
+void SelfAttentionBlock::SplitGates(const SelfAttention& attention) {
+  const int64_t size = attention.key_size;
+  queries_.Resize(gated_queries_.count(), attention.num_heads * size);
+  pool_.ParallelFor(queries_.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+    for (int64_t i = piece.begin; i < piece.end; ++i) {
+      for (int64_t head = 0; head < attention.num_heads; ++head) {
+        std::copy_n(&gated_queries_.row(i)[2 * head * size], size, &queries_.row(i)[head * size]);
+      }
+    }
+  });
 }
 
 void SelfAttentionBlock::PrepareHeads(const SelfAttention& attention,
@@ -76,10 +95,14 @@ void SelfAttentionBlock::PrepareHeads(const SelfAttention& attention,
     if (!norm.empty() && attention.norm_scope == NormScope::kHead) {
       RmsNorm(head, norm, graph_.norm_epsilon, head);
     }
-    if (attention.rotation == SelfAttention::kNoRotation) continue;
-    const RotaryTable& table = rotary_[attention.rotation];
-    Rotate(graph_.rotations[attention.rotation].pairing, table.Cosines(position),
-           table.Sines(position), head.data());
+    if (attention.rotation != SelfAttention::kNoRotation) {
+      const RotaryTable& table = rotary_[attention.rotation];
+      Rotate(graph_.rotations[attention.rotation].pairing, table.Cosines(position),
+             table.Sines(position), head.data());
+    }
+    if (!norm.empty() && attention.norm_scope == NormScope::kRotatedHead) {
+      RmsNorm(head, norm, graph_.norm_epsilon, head);
+    }
   }
 }
 
@@ -100,6 +123,16 @@ absl::Status SelfAttentionBlock::StoreKeysAndValues(const SelfAttention& attenti
       absl::StrCat("a key or a value of ", attention.key.name, " for the KV cache"));
 }
 
+void SelfAttentionBlock::OpenGates(const SelfAttention& attention, int first_head, int64_t i) {
+  const int group = attention.num_heads / attention.num_kv_heads;
+  const size_t size = attention.value_size;
+  for (int head = first_head; head < first_head + group; ++head) {
+    const absl::Span<float> attended = attended_.row(i).subspan(head * size, size);
+    ApplyGate(GatedActivation::kSigmoid, gated_queries_.row(i).subspan((2 * head + 1) * size, size),
+              attended, attended);
+  }
+}
+
 void SelfAttentionBlock::Attend(const SelfAttention& attention, int layer,
                                 absl::Span<const CpuRow> rows) {
   const AttentionShape shape = {.num_heads = attention.num_heads,
@@ -107,14 +140,17 @@ void SelfAttentionBlock::Attend(const SelfAttention& attention, int layer,
                                 .scale = attention.scale,
                                 .window = attention.window};
   attended_.Resize(queries_.count(), int64_t{attention.num_heads} * attention.value_size);
+  const int group = attention.num_heads / attention.num_kv_heads;
   const int64_t num_items = queries_.count() * attention.num_kv_heads;
   pool_.ParallelFor(num_items, /*grain=*/1, [&](const ThreadPool::Piece& piece) {
     for (int64_t item = piece.begin; item < piece.end; ++item) {
       const int64_t i = item / attention.num_kv_heads;
-      const int kv_head = static_cast<int>(item % attention.num_kv_heads);
+      const int first_head = static_cast<int>(item % attention.num_kv_heads) * group;
       const CpuRow& row = rows[static_cast<size_t>(i)];
-      attention_of_worker_[piece.worker].Attend(shape, *row.kv, layer, kv_head, row.position,
+      attention_of_worker_[piece.worker].Attend(shape, *row.kv, layer,
+                                                {first_head, first_head + group}, row.position,
                                                 queries_.row(i), attention.sinks, attended_.row(i));
+      if (attention.has_gate) OpenGates(attention, first_head, i);
     }
   });
 }

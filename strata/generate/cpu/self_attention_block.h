@@ -34,18 +34,22 @@ class SelfAttentionBlock {
                    ActivationBatch& x, Rows& out);
 
   int64_t workspace_bytes() const {
-    return queries_.bytes() + keys_.bytes() + values_.bytes() + attended_.bytes() +
-           attended_batch_.bytes();
+    return queries_.bytes() + gated_queries_.bytes() + keys_.bytes() + values_.bytes() +
+           attended_.bytes() + attended_batch_.bytes();
   }
   // For so many rows.
   static int64_t WorkspaceBytes(const SelfAttention& attention, int64_t num_rows);
 
  private:
+  // queries_ = the queries of gated_queries_.
+  void SplitGates(const SelfAttention& attention);
   // Norm and rotation of all heads of one row.
   void PrepareHeads(const SelfAttention& attention, const std::vector<float>& norm, int head_size,
                     int64_t position, absl::Span<float> heads) const;
   absl::Status StoreKeysAndValues(const SelfAttention& attention, int layer,
                                   absl::Span<const CpuRow> rows);
+  // Of the heads that share a key and value head, from this one on, in row i.
+  void OpenGates(const SelfAttention& attention, int first_head, int64_t i);
   void Attend(const SelfAttention& attention, int layer, absl::Span<const CpuRow> rows);
 
   const ModelGraph& graph_;
@@ -54,10 +58,13 @@ class SelfAttentionBlock {
   ProductJob job_;
   std::vector<Attention> attention_of_worker_;
   Rows queries_, keys_, values_, attended_;
+  Rows gated_queries_;  // Of each head its query, then its gate; unused without gates.
   ActivationBatch attended_batch_;
 };
 
 KvShape KvShapeOf(const SelfAttention& attention);
+// It keeps nothing else.
+inline int64_t RecurrentValuesOf(const SelfAttention& /*attention*/) { return 0; }
 
 }  // namespace strata
 

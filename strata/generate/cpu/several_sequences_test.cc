@@ -19,6 +19,7 @@
 #include "strata/generate/engine/step.h"
 #include "strata/generate/sampling/sampler.h"
 #include "strata/generate/testing/open_model.h"
+#include "strata/generate/testing/random_delta_net.h"
 #include "strata/generate/testing/random_model.h"
 #include "strata/generate/tokenizer/token_id.h"
 
@@ -62,7 +63,10 @@ class Crowd {
     if (members_.size() < kMaxSequences && (members_.empty() || Chance(3))) Join();
     if (members_.size() > 1 && Chance(8)) members_.erase(members_.begin() + Below(members_.size()));
     for (Member& member : members_) {
-      if (Chance(6)) member.sequence->Rewind(Below(member.sequence->position() + 1));
+      if (!Chance(6)) continue;
+      if (member.sequence->Rewind(Below(member.sequence->position() + 1)) > 0) {
+        ++num_rewinds_into_text_;
+      }
     }
     std::shuffle(members_.begin(), members_.end(), random_);
     std::vector<StepRow> rows;
@@ -78,6 +82,7 @@ class Crowd {
   }
 
   int num_shared_steps() const { return num_shared_steps_; }
+  int num_rewinds_into_text() const { return num_rewinds_into_text_; }
 
  private:
   struct Member {
@@ -116,18 +121,30 @@ class Crowd {
   std::vector<Member> members_;
   uint64_t num_joined_ = 0;
   int num_shared_steps_ = 0;
+  int num_rewinds_into_text_ = 0;
 };
 
-TEST(SeveralSequencesTest, EachHasTheBitsThatItHasAlone) {
-  const OpenModel model(
-      RandomModel{.type = BlockType::kQ4_K, .vocabulary = kVocabulary}.Write("several"));
-  for (const KvType kv_type : {KvType::kF32, KvType::kInt8}) {
+void ExpectTheBitsOfEachAlone(const OpenModel& model, absl::Span<const KvType> kv_types) {
+  for (const KvType kv_type : kv_types) {
     for (const uint32_t seed : {1, 2, 3}) {
       Crowd crowd(model, kv_type, seed);
       for (int step = 0; step < 40; ++step) crowd.Step();
       EXPECT_GT(crowd.num_shared_steps(), 20);
+      EXPECT_GT(crowd.num_rewinds_into_text(), 0);
     }
   }
+}
+
+TEST(SeveralSequencesTest, EachHasTheBitsThatItHasAlone) {
+  const OpenModel model(
+      RandomModel{.type = BlockType::kQ4_K, .vocabulary = kVocabulary}.Write("several"));
+  ExpectTheBitsOfEachAlone(model, {KvType::kF32, KvType::kInt8});
+}
+
+TEST(SeveralSequencesTest, EachHasTheBitsThatItHasAloneWithARecurrentState) {
+  const OpenModel model(
+      RandomDeltaNet({.type = BlockType::kQ4_K, .vocabulary = kVocabulary}).Write("recurrent"));
+  ExpectTheBitsOfEachAlone(model, {KvType::kF32});
 }
 
 TEST(SeveralSequencesTest, AStepThatFailsFeedsNoneOfThem) {

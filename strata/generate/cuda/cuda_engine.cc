@@ -28,6 +28,7 @@
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
 #include "strata/generate/cuda/cuda_layers.h"
+#include "strata/generate/cuda/cuda_support.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_region.h"
 #include "strata/generate/cuda/device_weights.h"
@@ -93,6 +94,7 @@ absl::StatusOr<std::unique_ptr<CudaEngine>> CudaEngine::Create(const CudaEngineO
                                                                const GgufFile& file,
                                                                const ModelGraph& graph,
                                                                Device& device) {
+  RETURN_IF_ERROR(CheckKernelsRun(graph));
   auto engine = absl::WrapUnique(new CudaEngine(options, file, graph, device));
   RETURN_IF_ERROR(engine->Prepare());
   return engine;

@@ -120,6 +120,19 @@ absl::Status CudaLayers::Mix(int layer, const Residual& residual, const SelfAtte
   return LeavePart(residual);
 }
 
+absl::Status CudaLayers::Mix(int /*layer*/, const Residual& /*residual*/,
+                             const LatentAttention& /*attention*/) {
+  return absl::UnimplementedError("latent attention on a GPU");
+}
+absl::Status CudaLayers::Mix(int /*layer*/, const Residual& /*residual*/,
+                             const GatedDeltaNet& /*net*/) {
+  return absl::UnimplementedError("a gated delta net on a GPU");
+}
+absl::Status CudaLayers::Mix(int /*layer*/, const Residual& /*residual*/,
+                             const ShortConvolution& /*convolution*/) {
+  return absl::UnimplementedError("a short convolution on a GPU");
+}
+
 absl::Status CudaLayers::Prepare(int layer, const SelfAttention& attention) {
   const KvLayer& kv = with_.kv.layer(layer);
   DeviceRotation rotation;

@@ -71,6 +71,11 @@ class CudaLayers : public LayerOps {
 
   absl::Status Embed(const ModelGraph& graph) override;
   absl::Status Mix(int layer, const Residual& residual, const SelfAttention& attention) override;
+  // Of models that CheckKernelsRun refuses: never called.
+  absl::Status Mix(int layer, const Residual& residual, const LatentAttention& attention) override;
+  absl::Status Mix(int layer, const Residual& residual, const GatedDeltaNet& net) override;
+  absl::Status Mix(int layer, const Residual& residual,
+                   const ShortConvolution& convolution) override;
   absl::Status Feed(int layer, const Residual& residual, const FeedForward& dense) override;
   absl::Status Feed(int layer, const Residual& residual, const MixtureOfExperts& experts) override;
   absl::Status EndLayer(int /*layer*/) override { return absl::OkStatus(); }

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,6 +14,7 @@
 #include "strata/core/device_loan.h"
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/cuda/cuda_support.h"
 #include "strata/generate/engine/kv_type.h"
 #include "strata/generate/kernels/cuda/kv_page.h"
 #include "strata/generate/kernels/cuda/step_block.h"
@@ -54,8 +54,7 @@ int64_t NumPages(int64_t num_positions) {
 DeviceKv::DeviceKv(Device& device, KvType type, const ModelGraph& graph, int64_t max_context)
     : device_(device), pages_of_sequence_(static_cast<int>(NumPages(max_context))) {
   for (const Layer& layer : graph.layers) {
-    KvLayer& kv = layers_.emplace_back(
-        std::visit([](const auto& mixer) { return LayerOf(mixer); }, layer.mixer));
+    KvLayer& kv = layers_.emplace_back(LayerOf(AttentionOf(layer)));
     kv.format = FormatOf(type);
     kv.offset = page_bytes_;
     page_bytes_ += (kv.bytes() + kLayerAlignment - 1) / kLayerAlignment * kLayerAlignment;

@@ -31,7 +31,7 @@ class DeviceKv {
 
   DeviceKv(Device& device, KvType type, const ModelGraph& graph, int64_t max_context);
 
-  // Of the model's layer; without heads for one that has no attention.
+  // Of the model's layer.
   const KvLayer& layer(int index) const { return layers_[static_cast<size_t>(index)]; }
   int pages_of_sequence() const { return pages_of_sequence_; }
   int64_t table_entries() const { return int64_t{kMaxSequences} * pages_of_sequence_; }

@@ -3,6 +3,7 @@
 #include <variant>
 #include <vector>
 
+#include "strata/generate/cuda/cuda_support.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
@@ -58,7 +59,7 @@ void VisitWeights(const ModelGraph& graph, const WeightVisitor& visitor) {
   const auto weights = [&visit](const auto& part) { visit.Weights(part); };
   for (const Layer& layer : graph.layers) {
     visit.Weights(layer.mixer_residual);
-    std::visit(weights, layer.mixer);
+    visit.Weights(AttentionOf(layer));
     visit.Weights(layer.feed_forward_residual);
     std::visit(weights, layer.feed_forward);
   }

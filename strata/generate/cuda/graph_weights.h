@@ -16,7 +16,7 @@ struct WeightVisitor {
   absl::FunctionRef<void(const std::vector<float>&)> vector;  // Not empty.
 };
 
-// In the order in which a step meets them.
+// In the order in which a step meets them. Of a model that CheckKernelsRun takes.
 void VisitWeights(const ModelGraph& graph, const WeightVisitor& visitor);
 
 }  // namespace strata

@@ -10,6 +10,7 @@
 #include "glog/logging.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/blocks/activation_form.h"
+#include "strata/generate/cuda/cuda_support.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_region.h"
 #include "strata/generate/kernels/cuda/attend_rows.h"
@@ -79,7 +80,7 @@ Sizes SizesOf(const ModelGraph& graph) {
   Sizes sizes;
   const auto add = [&sizes](const auto& part) { sizes.Add(part); };
   for (const Layer& layer : graph.layers) {
-    std::visit(add, layer.mixer);
+    sizes.Add(AttentionOf(layer));
     std::visit(add, layer.feed_forward);
   }
   return sizes;

@@ -40,6 +40,8 @@ struct EngineOptions {
   int num_threads = 1;  // Of the host, that compute.
   KvType kv_type = KvType::kF32;
   int64_t max_context = 0;  // Tokens of a sequence; 0: as many as the model was made for.
+  // That all snapshots of states which cannot be cut back take together, at most.
+  int64_t snapshot_bytes = int64_t{1} << 30;
 };
 
 // Used by one thread at a time.
@@ -78,6 +80,10 @@ class Engine {
   virtual Counters counters() const = 0;
   // Of the keys and values of all sequences together.
   virtual int64_t kv_bytes() const = 0;
+  // Of what mixers without keys and values remember, in all sequences under way,
+  virtual int64_t recurrent_bytes() const { return 0; }
+  // and in the snapshots of it that sequences can go back to.
+  virtual int64_t snapshot_bytes() const { return 0; }
   // Of activations, as much as the largest step so far needed.
   virtual int64_t workspace_bytes() const = 0;
 

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "strata/generate/kernels/activation.h"
+#include "strata/generate/kernels/causal_convolution.h"
 #include "strata/generate/kernels/gated_activation.h"
 #include "strata/generate/kernels/isa.h"
 #include "strata/generate/kernels/rms_norm.h"
@@ -74,6 +75,9 @@ TEST_P(VectorIsaTest, SumsAndMultiplies) {
     DotRows(x, rows.data(), absl::MakeSpan(dots));
     Values weighted(n);
     SumWeightedRows(dots, rows.data(), absl::MakeSpan(weighted));
+    Values beginnings(n / 2);
+    SumWeightedRows(dots, rows.data(), /*stride=*/n, absl::MakeSpan(beginnings));
+    EXPECT_EQ(beginnings, Values(weighted.begin(), weighted.begin() + n / 2));
     AddWeighted(-0.3f, x, absl::MakeSpan(weighted));
     AddProduct(0.22f, x, absl::MakeSpan(weighted));
     Join(0.9f, 1e-3f, x, absl::MakeSpan(weighted));
@@ -116,10 +120,19 @@ TEST_P(VectorIsaTest, NormalizesAndActivates) {
     RmsNorm(plain, {}, 1e-6f, absl::MakeSpan(plain));
     Values gated = x;
     ApplyGate(GatedActivation::kSilu, gated, other, absl::MakeSpan(gated));
+    Values opened = x;
+    ApplyGate(GatedActivation::kSigmoid, opened, other, absl::MakeSpan(opened));
+    ApplySilu(absl::MakeSpan(soft));
+    MultiplyInto(x, absl::MakeSpan(soft));
+    const float* const taps[] = {other.data(), nullptr, x.data()};
+    const Values taps_weights = Mixture(3 * static_cast<int>(x.size()), random);
+    Values convolved(x.size());
+    Convolve(taps_weights, taps, absl::MakeSpan(convolved));
     Values clamped(x.size());
     ApplyGate(GatedActivation::kClampedSwiglu, x, other, absl::MakeSpan(clamped));
     std::string bytes;
-    for (const Values& values : {soft, normed, plain, gated, clamped}) Append(values, bytes);
+    for (const Values& values : {soft, normed, plain, gated, opened, convolved, clamped})
+      Append(values, bytes);
     return bytes;
   });
 }

@@ -88,6 +88,11 @@ void DotRows(absl::Span<const float> x, const float* rows, absl::Span<float> res
 }
 
 void SumWeightedRows(absl::Span<const float> weights, const float* rows, absl::Span<float> result) {
+  SumWeightedRows(weights, rows, static_cast<int64_t>(result.size()), result);
+}
+
+void SumWeightedRows(absl::Span<const float> weights, const float* rows, int64_t stride,
+                     absl::Span<float> result) {
   std::fill(result.begin(), result.end(), 0.0f);
   const size_t n = result.size();
   const size_t count = weights.size();
@@ -99,13 +104,13 @@ void SumWeightedRows(absl::Span<const float> weights, const float* rows, absl::S
     for (size_t begin = 0; begin + kColumns <= n; begin += kColumns) {
       float sums[kColumns] = {};
       for (size_t i = 0; i < count; ++i) {
-        const float* const row = rows + i * n + begin;
+        const float* const row = rows + static_cast<int64_t>(i) * stride + begin;
         for (size_t j = 0; j < kColumns; ++j) sums[j] = f32::Fma(w[i], row[j], sums[j]);
       }
       for (size_t j = 0; j < kColumns; ++j) y[begin + j] = sums[j];
     }
     for (size_t i = 0; i < count; ++i) {
-      const float* const row = rows + i * n;
+      const float* const row = rows + static_cast<int64_t>(i) * stride;
       for (size_t j = n / kColumns * kColumns; j < n; ++j) y[j] = f32::Fma(w[i], row[j], y[j]);
     }
   });
@@ -146,6 +151,24 @@ void Scale(float factor, absl::Span<float> x) {
   float* const values = x.data();
   RunOnCurrentIsa([=]() __attribute__((always_inline)) {
     for (size_t i = 0; i < n; ++i) values[i] = f32::Mul(factor, values[i]);
+  });
+}
+
+void ApplySilu(absl::Span<float> x) {
+  const size_t n = x.size();
+  float* const values = x.data();
+  RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+    for (size_t i = 0; i < n; ++i) values[i] = f32::Silu(values[i]);
+  });
+}
+
+void MultiplyInto(absl::Span<const float> x, absl::Span<float> y) {
+  CHECK_EQ(x.size(), y.size());
+  const size_t n = x.size();
+  const float* const from = x.data();
+  float* const to = y.data();
+  RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+    for (size_t i = 0; i < n; ++i) to[i] = f32::Mul(from[i], to[i]);
   });
 }
 

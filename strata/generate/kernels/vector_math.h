@@ -25,8 +25,11 @@ int64_t ArgMax(absl::Span<const float> x);
 // results[i] = x . row i of `rows`, which lie one after the other.
 void DotRows(absl::Span<const float> x, const float* rows, absl::Span<float> results);
 
-// result[j] = the chain of fma(weights[i], row i [j], .) from +0 over ascending i.
+// result[j] = the chain of fma(weights[i], row i [j], .) from +0 over ascending i. Rows lie one
+// after the other, or each `stride` values behind the one before it.
 void SumWeightedRows(absl::Span<const float> weights, const float* rows, absl::Span<float> result);
+void SumWeightedRows(absl::Span<const float> weights, const float* rows, int64_t stride,
+                     absl::Span<float> result);
 
 // y = fma(weight, x, y)
 void AddWeighted(float weight, absl::Span<const float> x, absl::Span<float> y);
@@ -39,6 +42,12 @@ void Join(float old_weight, float weight, absl::Span<const float> x, absl::Span<
 
 // x = factor * x
 void Scale(float factor, absl::Span<float> x);
+
+// x = f32::Silu(x)
+void ApplySilu(absl::Span<float> x);
+
+// y = x * y
+void MultiplyInto(absl::Span<const float> x, absl::Span<float> y);
 
 // x = f32::Exp(x - shift)
 void ExpOfDifference(float shift, absl::Span<float> x);

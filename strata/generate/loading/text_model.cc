@@ -32,7 +32,12 @@ namespace {
 // Of cards with the arithmetic that kernels are compiled for.
 constexpr int kOldestCapability = 80;
 
+// "none" is what writers put where a model has no vocabulary.
 bool HasTokenizer(const GgufFile& file) {
+  const GgufValue* const model = file.FindKey("tokenizer.ggml.model");
+  if (model != nullptr && (model->AsString() == "none" || model->AsString() == "no_vocab")) {
+    return false;
+  }
   for (const GgufKey& key : file.shards()[0]->keys()) {
     if (absl::StartsWith(key.key, "tokenizer.ggml.")) return true;
   }
@@ -53,6 +58,7 @@ absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(const std::string& pa
   std::unique_ptr<TextModel> model(new TextModel);
   ASSIGN_OR_RETURN(model->file_, GgufFile::Open(path));
   ASSIGN_OR_RETURN(model->graph_, BindModel(*model->file_));
+  for (const std::string& remark : model->graph_.remarks) LOG(WARNING) << path << ": " << remark;
   if (HasTokenizer(*model->file_)) {
     ASSIGN_OR_RETURN(model->tokenizer_, LoadTokenizer(*model->file_));
     if (model->tokenizer_->num_tokens() > model->graph_.vocabulary) {

@@ -84,8 +84,8 @@ class TextModel {
   std::unique_ptr<ExpertPlacement> placement_;
   std::unique_ptr<PlacedExperts> placed_;
   std::unique_ptr<Engine> engine_;
-  ExpertPlacement* experts_ = nullptr;    // The engine's, whichever that is.
-  CudaStepEngine* cuda_ = nullptr;  // The engine, if it is that.
+  ExpertPlacement* experts_ = nullptr;  // The engine's, whichever that is.
+  CudaStepEngine* cuda_ = nullptr;      // The engine, if it is that.
 };
 
 }  // namespace strata

@@ -2,14 +2,12 @@
 
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "strata/core/gguf/model_config.h"
 #include "strata/generate/model/model_family.h"
 #include "strata/generate/model/model_graph.h"
-#include "strata/generate/model/rotary_options.h"
 #include "strata/generate/model/tensor_binder.h"
 
 namespace strata {
@@ -20,7 +18,8 @@ constexpr int64_t kMaxHeads = 1 << 16;
 constexpr int64_t kMaxHeadSize = 1 << 16;
 
 // False, and an error, when the heads are impossible.
-bool CheckHeads(const AttentionConfig& config, int layer, TensorBinder& binder) {
+bool CheckHeads(const AttentionConfig& config, int layer, const HeadSizes& sizes,
+                TensorBinder& binder) {
   const int64_t heads = config.head_count.At(layer);
   const int64_t kv_heads = config.head_count_kv.At(layer);
   if (heads < 1 || kv_heads < 1 || heads > kMaxHeads || heads % kv_heads != 0) {
@@ -28,27 +27,18 @@ bool CheckHeads(const AttentionConfig& config, int layer, TensorBinder& binder) 
                                           " key and value heads"));
     return false;
   }
-  if (config.key_length > kMaxHeadSize || config.value_length > kMaxHeadSize) {
-    binder.Refuse("hparams", absl::StrCat("heads of ", config.key_length, " and ",
-                                          config.value_length, " values"));
+  if (sizes.key < 1 || sizes.value < 1 || sizes.key > kMaxHeadSize || sizes.value > kMaxHeadSize) {
+    binder.Refuse("hparams", absl::StrCat("heads of ", sizes.key, " and ", sizes.value, " values"));
     return false;
   }
   return true;
 }
 
-// 0: all tokens are seen.
-int64_t WindowOf(const AttentionConfig& config, const ModelFamily& family, int layer) {
-  if (family.window_period == 0) return 0;
-  const auto& pattern = config.sliding_window_pattern;
-  if (pattern.size() > 1) return pattern[layer] != 0 ? config.sliding_window : 0;
-  const int64_t period = pattern.size() == 1 ? pattern[0] : family.window_period;
-  return period > 0 && layer % period < period - 1 ? config.sliding_window : 0;
-}
-
 // Three matrices, or one that holds the rows of all three.
 void BindProjections(const std::string& block, int64_t width, Need bias, TensorBinder& binder,
                      SelfAttention& attention) {
-  const int64_t query_rows = int64_t{attention.num_heads} * attention.key_size;
+  const int64_t query_rows =
+      int64_t{attention.num_heads} * attention.key_size * (attention.has_gate ? 2 : 1);
   const int64_t key_rows = int64_t{attention.num_kv_heads} * attention.key_size;
   const int64_t value_rows = int64_t{attention.num_kv_heads} * attention.value_size;
   if (binder.Has(block + "attn_qkv.weight")) {
@@ -64,80 +54,74 @@ void BindProjections(const std::string& block, int64_t width, Need bias, TensorB
   attention.value = binder.Matrix(block + "attn_v", width, value_rows, bias);
 }
 
-YarnRamp RampOf(const ModelConfig& config) {
-  const RopeConfig& rope = config.rope;
-  return {.original_context = rope.original_context_length > 0 ? rope.original_context_length
-                                                               : config.context_length,
-          .beta_fast = rope.yarn_beta_fast,
-          .beta_slow = rope.yarn_beta_slow};
+// Norms of queries and keys, where the family or the file has them.
+void BindNorms(const std::string& block, const ModelFamily& family, TensorBinder& binder,
+               SelfAttention& attention) {
+  attention.norm_scope = family.query_key_norm;
+  const bool of_all = attention.norm_scope == NormScope::kAllHeads;
+  const Need need = family.needs_query_key_norm ? Need::kRequired : Need::kOptional;
+  attention.query_norm =
+      binder.Values(block + "attn_q_norm.weight",
+                    {of_all ? attention.query.weights.rows : attention.key_size}, need);
+  attention.key_norm =
+      binder.Values(block + "attn_k_norm.weight",
+                    {of_all ? attention.key.weights.rows : attention.key_size}, need);
 }
 
 }  // namespace
 
+bool HasWindow(const AttentionConfig& config, const ModelFamily& family, int layer) {
+  if (family.window_period == 0 || config.sliding_window == 0) return false;
+  const auto& pattern = config.sliding_window_pattern;
+  if (pattern.size() > 1) {
+    return layer < static_cast<int64_t>(pattern.size()) && pattern[layer] != 0;
+  }
+  const int64_t period = pattern.size() == 1 ? pattern[0] : family.window_period;
+  return period > 0 && layer % period < period - 1;
+}
+
+HeadSizes HeadSizesOf(const ModelConfig& config, const ModelFamily& family, bool has_window) {
+  const AttentionConfig& attention = config.attention;
+  if (family.whole_head_rotates) return {config.rope.dimension_count, config.rope.dimension_count};
+  return {
+      has_window && attention.key_length_swa > 0 ? attention.key_length_swa : attention.key_length,
+      has_window && attention.value_length_swa > 0 ? attention.value_length_swa
+                                                   : attention.value_length};
+}
+
 SelfAttention BindSelfAttention(const ModelConfig& config, const ModelFamily& family, int layer,
                                 int rotation, TensorBinder& binder) {
   SelfAttention attention;
-  if (!CheckHeads(config.attention, layer, binder)) return attention;
+  const bool has_window = HasWindow(config.attention, family, layer);
+  const HeadSizes sizes = HeadSizesOf(config, family, has_window);
+  if (!CheckHeads(config.attention, layer, sizes, binder)) return attention;
   const std::string block = absl::StrCat("blk.", layer, ".");
-  const Need bias = family.needs_biases ? Need::kRequired : Need::kOptional;
   attention.num_heads = static_cast<int>(config.attention.head_count.At(layer));
   attention.num_kv_heads = static_cast<int>(config.attention.head_count_kv.At(layer));
-  attention.key_size = static_cast<int>(config.attention.key_length);
-  attention.value_size = static_cast<int>(config.attention.value_length);
+  attention.key_size = static_cast<int>(sizes.key);
+  attention.value_size = static_cast<int>(sizes.value);
   attention.scale = config.attention.scale != 0
                         ? static_cast<float>(config.attention.scale)
                         : 1.0f / std::sqrt(static_cast<float>(attention.key_size));
-  attention.window = WindowOf(config.attention, family, layer);
+  attention.window = has_window ? config.attention.sliding_window : 0;
   attention.rotation = rotation;
-  BindProjections(block, config.embedding_length, bias, binder, attention);
-  attention.output =
-      binder.Matrix(block + "attn_output", int64_t{attention.num_heads} * attention.value_size,
-                    config.embedding_length, bias);
-
-  attention.norm_scope = family.query_key_norm;
-  const bool per_head = attention.norm_scope == NormScope::kHead;
-  attention.query_norm = binder.Values(
-      block + "attn_q_norm.weight", {per_head ? attention.key_size : attention.query.weights.rows},
-      Need::kOptional);
-  attention.key_norm =
-      binder.Values(block + "attn_k_norm.weight",
-                    {per_head ? attention.key_size : attention.key.weights.rows}, Need::kOptional);
+  attention.has_gate = family.gates_attention;
+  if (attention.has_gate && attention.key_size != attention.value_size) {
+    binder.Refuse("hparams", absl::StrCat("gates of ", attention.key_size, " values for heads of ",
+                                          attention.value_size));
+    return attention;
+  }
+  const bool needs_biases = family.needs_biases || family.needs_query_biases;
+  BindProjections(block, config.embedding_length, needs_biases ? Need::kRequired : Need::kOptional,
+                  binder, attention);
+  attention.output = binder.Matrix(
+      block + "attn_output", int64_t{attention.num_heads} * attention.value_size,
+      config.embedding_length, family.needs_biases ? Need::kRequired : Need::kOptional);
+  BindNorms(block, family, binder, attention);
   if (family.needs_sinks) {
     attention.sinks = binder.Values(block + "attn_sinks.weight", {attention.num_heads});
   }
   return attention;
-}
-
-std::optional<Rotation> BindRotation(const ModelConfig& config, const ModelFamily& family,
-                                     TensorBinder& binder) {
-  const RopeConfig& rope = config.rope;
-  if (rope.kind == RopeKind::kNone || rope.dimension_count == 0) return std::nullopt;
-  if (family.rotates_only_if_finetuned && !rope.finetuned.value_or(true)) return std::nullopt;
-  if (rope.dimension_count > config.attention.key_length) {
-    binder.Refuse("hparams", absl::StrCat("rope.dimension_count is ", rope.dimension_count,
-                                          ", heads have ", config.attention.key_length, " values"));
-    return std::nullopt;
-  }
-  Rotation rotation = {
-      .pairing = rope.kind == RopeKind::kNeighbours ? RotaryPairing::kNorm : RotaryPairing::kNeox,
-      .angles = {.num_dims = static_cast<int>(rope.dimension_count),
-                 .base = rope.freq_base,
-                 .magnitude = rope.attn_factor}};
-  RotaryOptions& options = rotation.angles;
-  options.frequency_factors =
-      binder.Values("rope_freqs.weight", {rope.dimension_count / 2}, Need::kOptional);
-  if (rope.scaling_type == "none" || rope.scaling_factor == 0) return rotation;
-  if (rope.scaling_type != "linear" && rope.scaling_type != "yarn") {
-    binder.Refuse("hparams", absl::StrCat("rope.scaling.type is ", rope.scaling_type,
-                                          "; none, linear and yarn can be run"));
-    return rotation;
-  }
-  options.frequency_scale = 1.0 / rope.scaling_factor;
-  if (rope.scaling_type == "yarn") {
-    options.yarn = RampOf(config);
-    options.magnitude *= YarnMagnitude(rope.scaling_factor);
-  }
-  return rotation;
 }
 
 }  // namespace strata

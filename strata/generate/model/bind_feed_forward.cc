@@ -72,8 +72,10 @@ void BindRouting(const std::string& block, const ModelConfig& config, const Mode
                                             " groups of ", from.count, " experts hold fewer"));
     }
   }
+  // Some writers leave the suffix out.
+  const bool has_suffix = !binder.Has(block + "exp_probs_b");
   routing.selection_bias =
-      binder.Values(block + "exp_probs_b.bias", {from.count},
+      binder.Values(block + (has_suffix ? "exp_probs_b.bias" : "exp_probs_b"), {from.count},
                     family.needs_selection_bias ? Need::kRequired : Need::kOptional);
 }
 
@@ -132,14 +134,25 @@ class ExpertBinder {
   TensorBinder& binder_;
 };
 
+// Keys that speak of shared experts mean something only in families that have them. The width is the
+// tensors' own.
 void BindShared(const GgufFile& file, const std::string& block, const ModelConfig& config,
-                TensorBinder& binder, MixtureOfExperts& experts) {
-  const bool expected =
-      config.experts.shared_count > 0 || config.experts.shared_feed_forward_length > 0;
-  if (!expected && !binder.Has(block + "ffn_gate_shexp.weight")) return;
+                const ModelFamily& family, TensorBinder& binder, MixtureOfExperts& experts) {
+  const bool is_needed =
+      family.needs_shared_gate ||
+      (family.needs_shared_expert &&
+       (config.experts.shared_count > 0 || config.experts.shared_feed_forward_length > 0));
+  if (!binder.Has(block + "ffn_gate_shexp.weight")) {
+    if (is_needed) {
+      binder.Refuse("tensor_missing", absl::StrCat("tensor ", block,
+                                                   "ffn_gate_shexp.weight of the shared expert is "
+                                                   "not there"));
+    }
+    return;
+  }
   const int64_t inner = NumRows(file, block + "ffn_gate_shexp.weight");
   experts.shared = BindGated(block, "_shexp", config.embedding_length, inner, binder);
-  if (!binder.Has(block + "ffn_gate_inp_shexp.weight")) return;
+  if (!family.needs_shared_gate && !binder.Has(block + "ffn_gate_inp_shexp.weight")) return;
   experts.shared_gate =
       binder.Matrix(block + "ffn_gate_inp_shexp", config.embedding_length, /*rows=*/1);
 }
@@ -163,7 +176,7 @@ MixtureOfExperts BindExperts(const GgufFile& file, const ModelConfig& config,
   BindRouter(block, config, bias, binder, experts);
   BindRouting(block, config, family, binder, experts);
   ExpertBinder(layout, layer, bias, binder).Bind(experts);
-  BindShared(file, block, config, binder, experts);
+  BindShared(file, block, config, family, binder, experts);
   return experts;
 }
 

@@ -9,7 +9,8 @@
 namespace strata {
 
 // Every tensor of the trunk is there, of the right shape and of a type to compute with; numbers of
-// the metadata agree with each other. NextN blocks are left alone. The graph borrows from `file`.
+// the metadata agree with each other, and none asks for what no part computes. What the graph does
+// not use of the file is among its remarks. The graph borrows from `file`.
 //
 // Kinds: unsupported_arch (lists the families that can be run), hparams, tensor_missing,
 // tensor_shape, unsupported_type, and those of ModelConfig and ExpertLayout.

@@ -1,9 +1,12 @@
 #include "strata/generate/model/bind_model.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,13 +18,17 @@
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/model/model_graph.h"
+#include "strata/generate/testing/open_model.h"
+#include "strata/generate/testing/random_delta_net.h"
 #include "strata/generate/testing/random_model.h"
 
 namespace strata {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 using Tensors = std::vector<RandomModel::Tensor>;
 
@@ -98,13 +105,16 @@ TEST(BindModelTest, ListsTheFamiliesThatCanBeRun) {
     const absl::Status status = Bind({.architecture = architecture});
     EXPECT_EQ(ErrorKind(status), "unsupported_arch") << status;
     EXPECT_THAT(status.message(), AllOf(HasSubstr(architecture), HasSubstr("glm4moe, gpt-oss, "),
-                                        HasSubstr("qwen3, qwen3moe")));
+                                        HasSubstr("qwen3moe, qwen3next")));
   }
 }
 
-TEST(BindModelTest, RefusesLatentAttentionByName) {
-  ExpectRefused({.architecture = "deepseek2", .numbers = {{"attention.kv_lora_rank", 16}}},
-                "unsupported_arch", "latent attention");
+TEST(BindModelTest, RefusesKeysThatAskForWhatNoPartComputes) {
+  for (const std::string key : {"attention.indexer.top_k", "hyper_connection.count",
+                                "hash_layer_count", "embedding_length_per_layer_input"}) {
+    ExpectRefused({.numbers = {{key, 8}}}, "hparams", "qwen3moe." + key);
+  }
+  ExpectRefused({.architecture = "gpt-oss"}, "hparams", "gpt-oss.attention.sliding_window");
 }
 
 TEST(BindModelTest, RefusesNumbersThatCannotBe) {
@@ -116,13 +126,149 @@ TEST(BindModelTest, RefusesNumbersThatCannotBe) {
                 "expert_used_count is 2");
 }
 
-TEST(BindModelTest, LeavesNextNBlocksAlone) {
+TEST(BindModelTest, NormsOfQueriesAndKeysAreRequiredWhereTheFamilyHasThem) {
+  for (const std::string name : {"blk.0.attn_q_norm.weight", "blk.1.attn_k_norm.weight"}) {
+    ExpectRefused(Changed(name, [](RandomModel::Tensor& tensor) { tensor.name = "other"; }),
+                  "tensor_missing", name);
+  }
+}
+
+ModelGraph BindOk(const RandomModel& model) {
+  static std::vector<std::unique_ptr<GgufFile>> files;
+  absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(model.Write("model"));
+  EXPECT_TRUE(file.ok()) << file.status();
+  files.push_back(*std::move(file));
+  absl::StatusOr<ModelGraph> graph = BindModel(*files.back());
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return graph.ok() ? *std::move(graph) : ModelGraph();
+}
+
+void AddVector(const std::string& name, int64_t size, Tensors& tensors) {
+  tensors.push_back({name, BlockType::kF32, {size}, ""});
+}
+
+TEST(BindModelTest, NamesTensorsThatNothingUses) {
+  EXPECT_THAT(BindOk({}).remarks, IsEmpty());
+  const ModelGraph graph = BindOk({.edit = [](Tensors& tensors) {
+    AddVector("blk.1.attn_norm_2.weight", 256, tensors);
+    AddVector("blk.0.ffn_down_exps.input_scale", 4, tensors);  // No weight.
+  }});
+  EXPECT_THAT(graph.remarks, ElementsAre(HasSubstr("uses blk.1.attn_norm_2.weight;")));
+}
+
+TEST(BindModelTest, ACountOfSharedExpertsMeansNothingWhereAFamilyHasNone) {
+  const ModelGraph graph = BindOk({.numbers = {{"expert_shared_count", 1}}});
+  EXPECT_FALSE(std::get<MixtureOfExperts>(graph.layers[0].feed_forward).shared.has_value());
+  ExpectRefused({.architecture = "granitemoe", .numbers = {{"expert_shared_count", 1}}},
+                "tensor_missing", "blk.0.ffn_gate_shexp.weight");
+}
+
+TEST(BindModelTest, LayersWithAWindowMayTurnOtherwise) {
+  const std::map<std::string, uint32_t> window = {{"attention.sliding_window", 20}};
+  const ModelGraph same = BindOk({.architecture = "mellum", .numbers = window});
+  EXPECT_EQ(same.rotations.size(), 1u);
+  std::map<std::string, uint32_t> numbers = window;
+  numbers["rope.dimension_count_swa"] = 32;
+  const ModelGraph graph = BindOk({.architecture = "mellum", .num_layers = 4, .numbers = numbers});
+  ASSERT_EQ(graph.rotations.size(), 2u);
+  for (int layer = 0; layer < 4; ++layer) {
+    const auto& attention = std::get<SelfAttention>(graph.layers[layer].mixer);
+    EXPECT_EQ(attention.window, layer < 3 ? 20 : 0);
+    EXPECT_EQ(graph.rotations[attention.rotation].angles.num_dims, layer < 3 ? 32 : 64);
+  }
+  numbers["rope.dimension_count_swa"] = 66;
+  ExpectRefused({.architecture = "mellum", .numbers = numbers}, "hparams", "is 66");
+}
+
+TEST(BindModelTest, ANextTokenBlockThatIsNotThereIsNoFault) {
   const RandomModel model = {.num_layers = 3, .numbers = {{"nextn_predict_layers", 1}}};
   const absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(model.Write("model"));
   ASSERT_TRUE(file.ok()) << file.status();
   const absl::StatusOr<ModelGraph> graph = BindModel(**file);
   ASSERT_TRUE(graph.ok()) << graph.status();
   EXPECT_EQ(graph->layers.size(), 2);
+}
+
+TEST(BindModelTest, ANextTokenBlockHasAttentionWhateverTheIntervalSays) {
+  const OpenModel model("testdata/oracles/arch/qwen35moe.gguf");
+  EXPECT_EQ(model.graph.layers.size(), 3u);
+  ASSERT_EQ(model.graph.next_token_blocks.size(), 1u);
+  const NextTokenBlock& block = model.graph.next_token_blocks[0];
+  EXPECT_TRUE(std::get<SelfAttention>(block.layer.mixer).has_gate);
+  const auto& experts = std::get<MixtureOfExperts>(block.layer.feed_forward);
+  EXPECT_EQ(experts.gate.name, "blk.3.ffn_gate_exps.weight");
+  // Profiles and slots are of the model's own experts.
+  EXPECT_THAT(model.graph.experts.layers(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(model.graph.experts.nextn_layers(), ElementsAre(3));
+  EXPECT_THAT(model.graph.remarks, IsEmpty());
+}
+
+TEST(BindModelTest, BindsDeltaNetsInTheOrderOfTheirHeads) {
+  const OpenModel grouped("testdata/oracles/arch/qwen3next.gguf");
+  const auto& net = std::get<GatedDeltaNet>(grouped.graph.layers[0].mixer);
+  EXPECT_THAT(net.key_head_of, ElementsAre(0, 0, 1, 1));
+  // Behind 256 channels and 128 gates: betas and alphas of each key head.
+  EXPECT_THAT(net.beta_at, ElementsAre(384, 385, 388, 389));
+  EXPECT_THAT(net.alpha_at, ElementsAre(386, 387, 390, 391));
+  const OpenModel tiled("testdata/oracles/arch/qwen35moe.gguf");
+  const auto& other = std::get<GatedDeltaNet>(tiled.graph.layers[0].mixer);
+  EXPECT_THAT(other.key_head_of, ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(other.alpha_at, ElementsAre(388, 389, 390, 391));
+  EXPECT_TRUE(std::holds_alternative<SelfAttention>(tiled.graph.layers[1].mixer));
+}
+
+TEST(BindModelTest, RefusesDeltaNetsThatCannotBe) {
+  ExpectRefused(RandomDeltaNet({.numbers = {{"ssm.inner_size", 100}}}), "hparams",
+                "inner_size 100");
+  ExpectRefused(RandomDeltaNet({.numbers = {{"ssm.group_count", 3}}}), "hparams",
+                "group_count is 3");
+  ExpectRefused(RandomDeltaNet({.numbers = {{"ssm.conv_kernel", 99}}}), "hparams", "99 taps");
+  ExpectRefused(RandomDeltaNet({.numbers = {{"attention.value_length", 32}}}), "hparams",
+                "gates of 64 values");
+  ExpectRefused(RandomDeltaNet({.edit =
+                                    [](Tensors& tensors) {
+                                      for (RandomModel::Tensor& tensor : tensors) {
+                                        if (tensor.name == "blk.0.ssm_a") tensor.name = "other";
+                                      }
+                                    }}),
+                "tensor_missing", "blk.0.ssm_a");
+}
+
+// With a block after the trunk that `edit` may change.
+RandomModel WithNextTokenBlock(const std::function<void(Tensors&)>& edit) {
+  return {.num_layers = 3, .numbers = {{"nextn_predict_layers", 1}}, .edit = [=](Tensors& tensors) {
+            tensors.push_back({"blk.2.nextn.eh_proj.weight", BlockType::kF32, {512, 256}, ""});
+            AddVector("blk.2.nextn.enorm.weight", 256, tensors);
+            AddVector("blk.2.nextn.hnorm.weight", 256, tensors);
+            if (edit) edit(tensors);
+          }};
+}
+
+TEST(BindModelTest, BindsNextTokenBlocksApartFromTheTrunk) {
+  const ModelGraph graph = BindOk(WithNextTokenBlock({}));
+  EXPECT_EQ(graph.layers.size(), 2u);
+  EXPECT_THAT(graph.experts.layers(), ElementsAre(0, 1));
+  EXPECT_THAT(graph.experts.nextn_layers(), ElementsAre(2));
+  EXPECT_THAT(graph.remarks, IsEmpty());
+  ASSERT_EQ(graph.next_token_blocks.size(), 1u);
+  const NextTokenBlock& block = graph.next_token_blocks[0];
+  EXPECT_EQ(block.join.weights.columns, 512);
+  EXPECT_EQ(block.hidden_norm.size(), 256u);
+  EXPECT_FALSE(block.output.has_value());
+  EXPECT_EQ(std::get<SelfAttention>(block.layer.mixer).query.name, "blk.2.attn_q.weight");
+  EXPECT_EQ(std::get<MixtureOfExperts>(block.layer.feed_forward).routing.num_experts, 4);
+}
+
+TEST(BindModelTest, ANextTokenBlockThatIsNotWholeIsLeftOutAndNamed) {
+  const ModelGraph graph = BindOk(WithNextTokenBlock([](Tensors& tensors) {
+    for (RandomModel::Tensor& tensor : tensors) {
+      if (tensor.name == "blk.2.attn_v.weight") tensor.name = "blk.2.other.weight";
+    }
+  }));
+  EXPECT_EQ(graph.layers.size(), 2u);
+  EXPECT_THAT(graph.next_token_blocks, IsEmpty());
+  EXPECT_THAT(graph.remarks,
+              ElementsAre(AllOf(HasSubstr("block 2"), HasSubstr("blk.2.attn_v.weight"))));
 }
 
 }  // namespace

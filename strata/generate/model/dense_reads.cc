@@ -28,6 +28,28 @@ void Add(const SelfAttention& attention, Reads& reads) {
   }
 }
 
+void Add(const HeadLinears& linears, int num_heads, Reads& reads) {
+  for (int head = 0; head < num_heads; ++head) reads.push_back(BytesOf(linears.Weights(head)));
+}
+
+void Add(const LatentAttention& attention, Reads& reads) {
+  if (attention.query_compress.has_value()) Add(*attention.query_compress, reads);
+  Add(attention.query, reads);
+  Add(attention.compress, reads);
+  Add(attention.key, attention.num_heads, reads);
+  Add(attention.value, attention.num_heads, reads);
+  Add(attention.output, reads);
+}
+
+void Add(const GatedDeltaNet& net, Reads& reads) {
+  for (const PlacedLinear& input : net.inputs) Add(input.linear, reads);
+  Add(net.output, reads);
+}
+
+void Add(const ShortConvolution& part, Reads& reads) {
+  for (const Linear* linear : {&part.input, &part.output}) Add(*linear, reads);
+}
+
 void Add(const FeedForward& part, Reads& reads) {
   for (const Linear* linear : {&part.gate, &part.up, &part.down}) Add(*linear, reads);
 }

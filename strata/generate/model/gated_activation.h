@@ -7,6 +7,8 @@ namespace strata {
 enum class GatedActivation {
   // silu(gate) * up
   kSilu,
+  // sigmoid(gate) * up
+  kSigmoid,
   // gpt-oss: g = min(gate, 7), u = up within [-7, 7]; (g * sigmoid(1.702 g)) * (u + 1)
   kClampedSwiglu,
 };

@@ -26,6 +26,11 @@ class LayerOps {
   // x = the residual rule around a mixer, which adds the rows to its state; one for each kind.
   // `layer` counts from 0.
   virtual absl::Status Mix(int layer, const Residual& residual, const SelfAttention& attention) = 0;
+  virtual absl::Status Mix(int layer, const Residual& residual,
+                           const LatentAttention& attention) = 0;
+  virtual absl::Status Mix(int layer, const Residual& residual, const GatedDeltaNet& net) = 0;
+  virtual absl::Status Mix(int layer, const Residual& residual,
+                           const ShortConvolution& convolution) = 0;
 
   // x = the residual rule around a feed-forward that all rows share, or around routed experts.
   virtual absl::Status Feed(int layer, const Residual& residual, const FeedForward& dense) = 0;

@@ -7,9 +7,9 @@
 //     logits = output(norm(x)) / logit_scale
 //
 // The order is run_layers.h's. Families differ in which parts a layer has and in the numbers inside
-// them, never in code that asks for a family's name. A new kind of mixer (latent attention, a gated
-// delta net, a short convolution) is one more alternative of Mixer, with its own struct here and
-// its own operation in LayerOps.
+// them, never in code that asks for a family's name. A new kind of mixer (a gated delta net, a short
+// convolution) is one more alternative of Mixer, with its own struct here and its own operation in
+// LayerOps.
 //
 // Matrices lie in the mapped file, which must outlive the graph; vectors are copied as f32. A graph
 // points into itself where a router was decoded, so it moves and is not copied.
@@ -80,8 +80,8 @@ struct Residual {
   float scale = 1.0f;
 };
 
-// Over each head on its own, or over all heads together.
-enum class NormScope { kHead, kAllHeads };
+// Over each head on its own, over all heads together, or over each head once it has been rotated.
+enum class NormScope { kHead, kAllHeads, kRotatedHead };
 
 struct SelfAttention {
   static constexpr int kNoRotation = -1;
@@ -97,9 +97,104 @@ struct SelfAttention {
   NormScope norm_scope = NormScope::kHead;
   std::vector<float> query_norm, key_norm;  // Empty: none.
   std::vector<float> sinks;                 // Empty, or one score per head.
+  // `query` gives each head's gate behind its query: what the head attended to is multiplied by the
+  // gate's sigmoid before `output`.
+  bool has_gate = false;
 };
 
-using Mixer = std::variant<SelfAttention>;
+// A matrix for each head, in rows of one tensor.
+struct HeadLinears {
+  std::string name;
+  WeightMatrix first;        // Of head 0.
+  int64_t rows_to_next = 0;  // From a head's first row to the next head's.
+  float scale = 1.0f;        // Of the tensor's `.scale` companion.
+
+  WeightMatrix Weights(int head) const {
+    WeightMatrix weights = first;
+    weights.data = first.row(head * rows_to_next);
+    return weights;
+  }
+};
+
+// Attention whose keys and values are products of one compressed row per token, which is all that
+// is kept of a token, for all heads together:
+//
+//     [c | r] = compress x                    kept: c = norm(c), r turned by the position
+//     q = query norm(query_compress x), or query x; per head [p | r'], r' turned
+//     score = scale * (p . key c + r' . r) = scale * ((key^T p) . c + r' . r)
+//     out = output [per head: value (sum of weight * c)]
+struct LatentAttention {
+  int num_heads = 0;
+  int plain_size = 0;       // Of a head's p,
+  int rotated_size = 0;     // and of its r'.
+  int compressed_size = 0;  // Of c.
+  int value_size = 0;       // Of a head.
+  float scale = 1.0f;
+  int rotation = SelfAttention::kNoRotation;
+  std::optional<Linear> query_compress;
+  std::vector<float> query_norm;
+  Linear query;
+  Linear compress;
+  std::vector<float> compressed_norm;
+  // Key matrices as they stand (compressed_size columns), or transposed (plain_size columns).
+  HeadLinears key;
+  bool key_is_transposed = false;
+  HeadLinears value;
+  Linear output;
+
+  int query_size() const { return plain_size + rotated_size; }
+  int row_size() const { return compressed_size + rotated_size; }
+};
+
+// y[t] = sum over taps of weight * x[t - num_taps + 1 + tap], each channel on its own; x before the
+// text is 0.
+struct CausalConvolution {
+  static constexpr int kMaxTaps = 16;
+
+  int num_taps = 0;
+  int64_t num_channels = 0;
+  std::vector<float> weights;  // Of each tap, the one of the oldest x first, one per channel.
+};
+
+// A product whose results begin at value `at` of a longer vector.
+struct PlacedLinear {
+  Linear linear;
+  int64_t at = 0;
+};
+
+// Linear attention whose memory is a matrix for each value head, corrected by the delta rule after
+// every token (docs/design/delta-net.md has the arithmetic).
+struct GatedDeltaNet {
+  int num_key_heads = 0;
+  int num_value_heads = 0;
+  int head_size = 0;             // Of keys and values.
+  std::vector<int> key_head_of;  // By value head.
+  // Together one vector: queries and keys of the key heads, values of the value heads (the channels
+  // of the convolution, which a silu follows); output gates of the value heads; what beta_at and
+  // alpha_at point into.
+  std::vector<PlacedLinear> inputs;
+  std::vector<int64_t> beta_at, alpha_at;  // By value head: places in that vector.
+  CausalConvolution convolution;
+  std::vector<float> decay_rate;   // By value head, negative; times softplus(alpha + time_bias):
+  std::vector<float> time_bias;    // the logarithm of what the memory keeps of itself.
+  std::vector<float> output_norm;  // Of a head.
+  Linear output;
+
+  int64_t num_channels() const { return convolution.num_channels; }
+  int64_t key_at() const { return int64_t{num_key_heads} * head_size; }
+  int64_t value_at() const { return 2 * key_at(); }
+  int64_t output_gate_at() const { return num_channels(); }
+  int64_t output_width() const { return int64_t{num_value_heads} * head_size; }
+  int64_t input_width() const { return num_channels() + output_width() + 2 * num_value_heads; }
+};
+
+// output(c * convolution(b * x)), where `input` gives b, c and x.
+struct ShortConvolution {
+  Linear input, output;
+  CausalConvolution convolution;
+};
+
+using Mixer = std::variant<SelfAttention, LatentAttention, GatedDeltaNet, ShortConvolution>;
 
 // down(activation(gate x, up x))
 struct FeedForward {
@@ -127,6 +222,19 @@ struct Layer {
   std::variant<FeedForward, MixtureOfExperts> feed_forward;
 };
 
+// Predicts the token after the next one, from the trunk's state after the output norm and the
+// embedding of the next token: output(norm(layer(join [embedding norm(embedding) | hidden
+// norm(state)]))). Bound, and not yet run by any engine.
+struct NextTokenBlock {
+  std::vector<float> embedding_norm;
+  std::vector<float> hidden_norm;
+  Linear join;                            // 2 * width columns.
+  Layer layer;                            // Its experts are ExpertLayout::nextn_layers().
+  std::vector<float> output_norm;         // Empty: the trunk's.
+  std::optional<WeightMatrix> embedding;  // Without: the trunk's.
+  std::optional<Linear> output;           // The same.
+};
+
 struct Rotation {
   RotaryPairing pairing = RotaryPairing::kNeox;
   RotaryOptions angles;
@@ -149,6 +257,9 @@ struct ModelGraph {
   std::vector<float> output_norm;
   Linear output;
   ExpertLayout experts;  // Where the routed experts lie in the file; empty for a dense model.
+  std::vector<NextTokenBlock> next_token_blocks;
+  // What a person should know of the file, a sentence each: tensors that nothing uses.
+  std::vector<std::string> remarks;
 };
 
 // Null for a dense layer.

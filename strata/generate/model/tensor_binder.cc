@@ -46,6 +46,7 @@ const GgufTensor* TensorBinder::Find(absl::string_view name, std::initializer_li
     }
     return nullptr;
   }
+  taken_.insert(std::string(name));
   if (HasShape(*tensor, dims)) return tensor;
   Refuse("tensor_shape", absl::StrCat("tensor ", name, " is [", absl::StrJoin(tensor->dims(), ", "),
                                       "], expected [", absl::StrJoin(dims, ", "), "]"));
@@ -68,8 +69,7 @@ Linear TensorBinder::Matrix(absl::string_view stem, int64_t columns, int64_t row
     linear.weights.data = file_.Data(*tensor).data();
   }
   linear.bias = Values(absl::StrCat(stem, ".bias"), {rows}, bias);
-  const std::vector<float> scale = Values(absl::StrCat(stem, ".scale"), {1}, Need::kOptional);
-  if (!scale.empty()) linear.scale = scale[0];
+  linear.scale = Scale(stem);
   return linear;
 }
 
@@ -81,6 +81,34 @@ Linear TensorBinder::Rows(const Linear& whole, int64_t first_row, int64_t rows) 
     part.bias.assign(whole.bias.begin() + first_row, whole.bias.begin() + first_row + rows);
   }
   return part;
+}
+
+HeadLinears TensorBinder::HeadMatrices(absl::string_view stem, int64_t columns, int64_t rows,
+                                       int64_t heads) {
+  HeadLinears linears = {.name = absl::StrCat(stem, ".weight"), .rows_to_next = rows};
+  linears.first.rows = rows;
+  linears.first.columns = columns;
+  if (const GgufTensor* tensor = Find(linears.name, {columns, rows, heads}, Need::kRequired)) {
+    CheckProductType(linears.name, tensor->type);
+    linears.first.type = tensor->type;
+    linears.first.data = file_.Data(*tensor).data();
+  }
+  linears.scale = Scale(stem);
+  return linears;
+}
+
+HeadLinears TensorBinder::HeadRows(const Linear& whole, int64_t first_row, int64_t rows,
+                                   int64_t rows_to_next) {
+  const Linear first = Rows(whole, first_row, rows);
+  return {.name = first.name,
+          .first = first.weights,
+          .rows_to_next = rows_to_next,
+          .scale = first.scale};
+}
+
+float TensorBinder::Scale(absl::string_view stem) {
+  const std::vector<float> scale = Values(absl::StrCat(stem, ".scale"), {1}, Need::kOptional);
+  return scale.empty() ? 1.0f : scale[0];
 }
 
 WeightMatrix TensorBinder::Table(absl::string_view name, int64_t columns, int64_t rows) {

@@ -7,8 +7,11 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/gguf_tensor.h"
 #include "strata/core/gguf/tensor_place.h"
+#include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/cpu/cpu_layers.h"
 #include "strata/generate/cpu/kv_pool.h"
+#include "strata/generate/cpu/latent_attention_block.h"
+#include "strata/generate/cpu/recurrent_pool.h"
 #include "strata/generate/cpu/self_attention_block.h"
 #include "strata/generate/model/dense_reads.h"
 #include "strata/generate/model/model_graph.h"
@@ -25,19 +28,42 @@ int64_t DenseBytes(const GgufFile& file, int num_layers) {
   return bytes;
 }
 
-void AddKvOf(const SelfAttention& attention, const FootprintOptions& options,
+void AddKvOf(const KvShape& shape, int64_t seen, const FootprintOptions& options,
              Footprint& footprint) {
-  const KvShape shape = KvShapeOf(attention);
-  const int64_t seen =
-      attention.window > 0 ? std::min(attention.window, options.context) : options.context;
   footprint.kv_bytes += KvPool::BytesFor(options.kv_type, shape, options.context);
   footprint.kv_read_bytes += KvPool::BytesFor(options.kv_type, shape, seen);
 }
+
+void AddKvOf(const SelfAttention& attention, const FootprintOptions& options,
+             Footprint& footprint) {
+  const int64_t seen =
+      attention.window > 0 ? std::min(attention.window, options.context) : options.context;
+  AddKvOf(KvShapeOf(attention), seen, options, footprint);
+}
+
+void AddKvOf(const LatentAttention& attention, const FootprintOptions& options,
+             Footprint& footprint) {
+  AddKvOf(KvShapeOf(attention), options.context, options, footprint);
+}
+
+// What they keep has one size whatever the context.
+void AddKvOf(const GatedDeltaNet& /*net*/, const FootprintOptions& /*options*/,
+             Footprint& /*footprint*/) {}
+void AddKvOf(const ShortConvolution& /*part*/, const FootprintOptions& /*options*/,
+             Footprint& /*footprint*/) {}
 
 void AddKv(const ModelGraph& graph, const FootprintOptions& options, Footprint& footprint) {
   for (const Layer& layer : graph.layers) {
     std::visit([&](const auto& mixer) { AddKvOf(mixer, options, footprint); }, layer.mixer);
   }
+}
+
+void AddRecurrent(const ModelGraph& graph, const FootprintOptions& options, Footprint& footprint) {
+  const int64_t state_bytes = RecurrentPool::StateBytes(RecurrentValues(graph));
+  footprint.recurrent_bytes = RecurrentPool::kBuffersOfSequence * state_bytes;
+  footprint.recurrent_read_bytes = 2 * state_bytes;
+  footprint.snapshot_bytes =
+      RecurrentPool::MaxSnapshots(state_bytes, options.snapshot_bytes) * state_bytes;
 }
 
 }  // namespace
@@ -49,6 +75,7 @@ Footprint FootprintOf(const GgufFile& file, const ModelGraph& graph,
                          .workspace_bytes = CpuLayers::WorkspaceBytes(
                              graph, std::min(options.prompt_batch, options.context))};
   AddKv(graph, options, footprint);
+  AddRecurrent(graph, options, footprint);
   return footprint;
 }
 

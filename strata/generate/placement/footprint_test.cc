@@ -18,7 +18,8 @@ namespace {
 
 std::vector<std::string> Models() {
   std::vector<std::string> paths = {Runfile("testdata/strata-tiny-q4_k_m.gguf").value()};
-  for (const char* name : {"glm4moe", "gpt-oss", "granitemoe", "llama", "olmoe", "qwen3moe"}) {
+  for (const char* name : {"glm4moe", "gpt-oss", "granitemoe", "llama", "olmoe", "qwen3moe",
+                           "qwen3next", "qwen35moe", "lfm2moe"}) {
     paths.push_back(Runfile(absl::StrCat("testdata/oracles/arch/", name, ".gguf")).value());
   }
   return paths;
@@ -39,6 +40,7 @@ TEST(FootprintTest, IsWhatTheEngineThenAllocates) {
           ASSERT_TRUE(sequence.Feed(tokens, {.logits = Sequence::Want::kLast}).ok());
         }
         EXPECT_EQ(engine.kv_bytes(), footprint.kv_bytes);
+        EXPECT_EQ(engine.recurrent_bytes(), footprint.recurrent_bytes);
         EXPECT_NEAR(static_cast<double>(engine.workspace_bytes()),
                     static_cast<double>(footprint.workspace_bytes),
                     0.05 * static_cast<double>(footprint.workspace_bytes))
@@ -46,6 +48,19 @@ TEST(FootprintTest, IsWhatTheEngineThenAllocates) {
       }
     }
   }
+}
+
+TEST(FootprintTest, SnapshotsFillTheirBound) {
+  const OpenModel model(Runfile("testdata/oracles/arch/qwen3next.gguf").value());
+  constexpr int64_t kBound = 300000;
+  const Footprint footprint =
+      FootprintOf(*model.file, model.graph, {.context = 2048, .snapshot_bytes = kBound});
+  EXPECT_LE(footprint.snapshot_bytes, kBound);
+  EXPECT_GT(footprint.snapshot_bytes, kBound * 8 / 10);
+  CpuEngine engine(*model.file, model.graph, {.snapshot_bytes = kBound});
+  Sequence sequence(engine);
+  ASSERT_TRUE(sequence.Feed(std::vector<TokenId>(2048, 5), {}).ok());
+  EXPECT_EQ(engine.snapshot_bytes(), footprint.snapshot_bytes);
 }
 
 TEST(FootprintTest, CountsWhatIsNoRoutedExpertOnce) {
