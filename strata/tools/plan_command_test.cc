@@ -1,4 +1,5 @@
 // gguf_inspect --plan as a program, and what generate then really allocates.
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,31 @@ TEST(PlanCommandTest, AgreesWithWhatGenerateAllocates) {
     ExpectWithinFivePercent(whole_context["vram"]["kv_bytes"], stats["kv_bytes"]);
     ExpectWithinFivePercent(plan["vram"]["workspace_bytes"], stats["workspace_bytes"]);
     ExpectWithinFivePercent(plan["ram"]["pinned_bytes"], stats["pinned_bytes"]);
+  }
+}
+
+TEST(PlanCommandTest, ForetellsACacheOfCompressedRows) {
+  const std::string model = Runfile("testdata/oracles/arch/deepseek2.gguf").value();
+  const std::string ids = testing::TempDir() + "/ids";
+  {
+    std::ofstream out(ids);
+    for (int i = 0; i < 120; ++i) out << i << " ";
+  }
+  for (const char* kv : {"f32", "f16"}) {
+    const ProgramResult planned =
+        RunTool("strata/tools/gguf_inspect",
+                {model, "--plan", "--json", "--vram=18MiB", "--vram_reserve=8MiB", "--ram=1GiB",
+                 "--context=120", "--prompt_batch=32", absl::StrCat("--kv=", kv)});
+    ASSERT_EQ(planned.exit_code, 0) << planned.err;
+    const ProgramResult result =
+        RunTool("strata/generate/generate",
+                {"--model=" + model, "--tokens_file=" + ids, "--json", "--max_new=1",
+                 "--prompt_batch=32", absl::StrCat("--kv=", kv), "--stats"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const Json vram = Json::parse(planned.out)["vram"];
+    const Json stats = Json::parse(result.out)["stats"];
+    ExpectWithinFivePercent(vram["kv_bytes"], stats["kv_bytes"]);
+    ExpectWithinFivePercent(vram["workspace_bytes"], stats["workspace_bytes"]);
   }
 }
 

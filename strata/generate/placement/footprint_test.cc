@@ -18,7 +18,8 @@ namespace {
 
 std::vector<std::string> Models() {
   std::vector<std::string> paths = {Runfile("testdata/strata-tiny-q4_k_m.gguf").value()};
-  for (const char* name : {"glm4moe", "gpt-oss", "granitemoe", "llama", "olmoe", "qwen3moe"}) {
+  for (const char* name :
+       {"deepseek2", "glm4moe", "gpt-oss", "granitemoe", "llama", "olmoe", "qwen3moe"}) {
     paths.push_back(Runfile(absl::StrCat("testdata/oracles/arch/", name, ".gguf")).value());
   }
   return paths;
