@@ -151,7 +151,15 @@ void AddExperts(const GgufFile& file, const ModelView& view, Screen& screen) {
     screen.Row("expert bytes",
                absl::StrCat(FormatByteSize(all), " in all (", Share(all, tensor_bytes),
                             " of the weights), ", FormatByteSize(of_token), " read for a token"));
-    screen.Row("dense bytes", absl::StrCat(FormatByteSize(tensor_bytes - all),
+    int64_t nextn = 0;
+    for (int layer : layout.nextn_layers()) {
+      nextn += layout.ExpertBytes(layer) * layout.num_experts();
+    }
+    if (nextn > 0) {
+      screen.Row("NextN", absl::StrCat(FormatByteSize(nextn),
+                                       " of experts, which the layers do not route to"));
+    }
+    screen.Row("dense bytes", absl::StrCat(FormatByteSize(tensor_bytes - all - nextn),
                                            ": everything that is not a routed expert"));
   }
 }

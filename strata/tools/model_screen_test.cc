@@ -33,7 +33,8 @@ parameters    19.6 million in all, 5.0 million active for a token, 3.6 million i
 experts       4 layers x 16 experts, a token uses 2 a layer (top-2), no shared expert; stored merged
 one expert    108 KiB to 124 KiB by layer (110592 to 127488 bytes as a blob)
 expert bytes  7.01 MiB in all (60 % of the weights), 897 KiB read for a token
-dense bytes   4.65 MiB: everything that is not a routed expert
+NextN         1.95 MiB of experts, which the layers do not route to
+dense bytes   2.70 MiB: everything that is not a routed expert
 weights       experts, gate          2.25 MiB  Q4_K
               experts, up            2.25 MiB  Q4_K
               experts, down          2.51 MiB  Q4_K 67 %, Q6_K 33 %

@@ -96,6 +96,31 @@ TEST(PlanCommandTest, AgreesOnEachKindOfState) {
   }
 }
 
+TEST(PlanCommandTest, ForetellsACacheOfCompressedRows) {
+  const std::string model = Runfile("testdata/oracles/arch/deepseek2.gguf").value();
+  const std::string ids = testing::TempDir() + "/ids";
+  {
+    std::ofstream out(ids);
+    for (int i = 0; i < 120; ++i) out << i << " ";
+  }
+  for (const char* kv : {"f32", "f16"}) {
+    const ProgramResult planned =
+        RunTool("strata/tools/gguf_inspect",
+                {model, "--plan", "--json", "--vram=18MiB", "--vram_reserve=8MiB", "--ram=1GiB",
+                 "--context=120", "--prompt_batch=32", absl::StrCat("--kv=", kv)});
+    ASSERT_EQ(planned.exit_code, 0) << planned.err;
+    const ProgramResult result =
+        RunTool("strata/generate/generate",
+                {"--model=" + model, "--tokens_file=" + ids, "--json", "--max_new=1",
+                 "--prompt_batch=32", absl::StrCat("--kv=", kv), "--stats"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const Json vram = Json::parse(planned.out)["vram"];
+    const Json stats = Json::parse(result.out)["stats"];
+    ExpectWithinFivePercent(vram["kv_bytes"], stats["kv_bytes"]);
+    ExpectWithinFivePercent(vram["workspace_bytes"], stats["workspace_bytes"]);
+  }
+}
+
 TEST(PlanCommandTest, TellsPeopleWhatGoesWhere) {
   const ProgramResult result = Plan({"--vram=24MiB", "--vram_reserve=8MiB", "--ram=1GiB"});
   EXPECT_EQ(result.exit_code, 0) << result.err;

@@ -109,7 +109,7 @@ TEST(ExpertLayoutTest, ABlobsPartsAreAlignedTo256Bytes) {
   EXPECT_EQ(layout.Slices({0, 0})[2].type, BlockType::kMXFP4);
 }
 
-TEST(ExpertLayoutTest, DenseAndNextNBlocksHaveNoLayer) {
+TEST(ExpertLayoutTest, TellsNextNBlocksFromTheTrunkAndLeavesDenseOnesOut) {
   GgufWriter writer = MoeKeys(2, 4);
   writer.Key("qwen3moe.nextn_predict_layers", uint32_t{1});
   AddMoeBlock(3, 2, "merged", writer);
@@ -118,8 +118,22 @@ TEST(ExpertLayoutTest, DenseAndNextNBlocksHaveNoLayer) {
   AddMoeBlock(1, 2, "separate", writer);
   const ExpertLayout layout = LayoutOf(writer);
   EXPECT_THAT(layout.layers(), ElementsAre(1, 2));
+  EXPECT_THAT(layout.nextn_layers(), ElementsAre(3));
+  EXPECT_TRUE(layout.HasExperts(3));
+  EXPECT_FALSE(layout.HasExperts(0));
+  EXPECT_EQ(layout.ExpertBytes(3), layout.ExpertBytes(2));
   EXPECT_EQ(layout.num_nextn_blocks(), 1);
   EXPECT_EQ(layout.form(), ExpertForm::kMixed);
+}
+
+TEST(ExpertLayoutTest, ANextNBlockWhoseExpertsAreWrongIsNoFaultOfTheTrunk) {
+  GgufWriter writer = MoeKeys(2, 2);
+  writer.Key("qwen3moe.nextn_predict_layers", uint32_t{1});
+  AddMoeBlock(0, 2, "merged", writer);
+  AddMoeBlock(1, 3, "merged", writer);
+  const ExpertLayout layout = LayoutOf(writer);
+  EXPECT_THAT(layout.layers(), ElementsAre(0));
+  EXPECT_TRUE(layout.nextn_layers().empty());
 }
 
 TEST(ExpertLayoutTest, NextNBlocksNeedNotBeThere) {

@@ -131,7 +131,9 @@ std::string BrokenShard(const GgufFile& file, const GgufShard& shard) {
 }
 
 std::string BrokenLayout(const GgufFile& file, const ExpertLayout& layout) {
-  for (const int layer : layout.layers()) {
+  std::vector<int> layers(layout.layers().begin(), layout.layers().end());
+  layers.insert(layers.end(), layout.nextn_layers().begin(), layout.nextn_layers().end());
+  for (const int layer : layers) {
     for (const int index : {0, layout.num_experts() - 1}) {
       const ExpertSlices slices = layout.Slices({layer, index});
       for (const ExpertSlice& slice : slices) {

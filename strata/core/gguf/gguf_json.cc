@@ -144,6 +144,8 @@ Json MoeJson(const ExpertLayout& layout) {
     total += blob_bytes * layout.num_experts();
   }
   return Json{{"layers", std::vector<int>(layout.layers().begin(), layout.layers().end())},
+              {"nextn_layers",
+               std::vector<int>(layout.nextn_layers().begin(), layout.nextn_layers().end())},
               {"experts", layout.num_experts()},
               {"used", layout.num_used()},
               {"layout", Text(NameOf(layout.form()))},

@@ -229,7 +229,7 @@ class ModelBinder {
         "no part of the model uses ",
         absl::StrJoin(unused.begin(), unused.begin() + static_cast<ptrdiff_t>(named), ", "),
         unused.size() > named ? absl::StrCat(" and ", unused.size() - named, " tensors more") : "",
-        "; what it computes is not what the file was made for"));
+        "; it may not compute what the file was made for"));
   }
 
   const GgufFile& file_;

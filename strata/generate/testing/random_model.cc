@@ -76,6 +76,7 @@ void AddKeys(const RandomModel& model, GgufWriter& writer) {
                   {"expert_count", model.num_experts},
                   {"expert_used_count", model.num_chosen}});
   for (const auto& [key, value] : numbers) writer.Key(prefix + key, value);
+  for (const auto& [key, text] : model.texts) writer.Key(key, text);
 }
 
 }  // namespace

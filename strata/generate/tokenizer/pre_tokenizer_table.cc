@@ -50,6 +50,11 @@ constexpr char kBailing[] =
 constexpr char kSeedCoder[] =
     CONTRACTIONS "|" WORD R"(|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|)" LINE_ENDS "|" SPACES;
 
+// Words that single spaces join are one piece.
+constexpr char kExaoneMoe[] =
+    CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}|)"
+                 R"( ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|)" SPACES;
+
 // DeepSeek: from V3 on digits in threes, then runs of Chinese and Japanese, then words.
 constexpr char kUpToThreeDigits[] = R"(\p{N}{1,3})";
 constexpr char kChineseAndKana[] = "[\u4E00-\u9FA5\u3040-\u309F\u30A0-\u30FF]+";
@@ -113,6 +118,7 @@ absl::Span<const PreTokenizerRow> PreTokenizerTable() {
       {{"kimi-k2"}, {kKimiK2}},
       {{"bailingmoe", "bailingmoe2", "llada-moe"}, {kBailing}},
       {{"seed-coder"}, {kSeedCoder}},
+      {{"exaone-moe"}, {kExaoneMoe}},
       {{"deepseek-v3", "hunyuan-dense", "joyai-llm"},
        {kUpToThreeDigits, kChineseAndKana, kDeepSeekV3Words}},
       {{"deepseek-coder"}, {kLineEnd, kCoderWord, kCoderPunctuation, kChineseAndHangul, kDigit}},

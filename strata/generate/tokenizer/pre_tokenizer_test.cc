@@ -46,6 +46,11 @@ TEST(PreTokenizerTest, CutsHanFromOtherLettersForKimi) {
   EXPECT_EQ(Split("kimi-k2", "abc世界def かな"), "abc|世界|def| かな");
 }
 
+TEST(PreTokenizerTest, ExaoneKeepsNeighbouringWordsTogether) {
+  EXPECT_EQ(Split("exaone-moe", "hello big world 12"), "hello big world| |1|2");
+  EXPECT_EQ(Split("exaone-moe", "a  b, c\n\nd"), "a| | b|,| c|\n\n|d");
+}
+
 TEST(PreTokenizerTest, CutsEachPieceOfOnePatternByTheNext) {
   EXPECT_EQ(Split("deepseek-v3", "x=.foo 世界かなabc"), "x|=.|foo| |世界かな|abc");
   EXPECT_EQ(Split("deepseek-coder", "a1 b2\n世"), "a|1| b|2|\n|世");

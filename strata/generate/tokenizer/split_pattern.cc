@@ -47,10 +47,7 @@ std::optional<size_t> SplitPattern::Match(absl::Span<const Atom> atoms, Text tex
     case Atom::Kind::kSet:
       return MatchRepeatedSet(atoms, text, at);
     case Atom::Kind::kGroup:
-      for (const Sequence& alternative : atom.alternatives) {
-        if (std::optional<size_t> end = Match(alternative, text, at)) return end;
-      }
-      return atom.min == 0 ? std::optional<size_t>(at) : std::nullopt;
+      return MatchRepeatedGroup(atom, text, at);
     case Atom::Kind::kNotFollowedBy:
       if (at < text.size() && atom.set.Contains(text[at])) return std::nullopt;
       return Match(atoms.subspan(1), text, at);
@@ -59,6 +56,21 @@ std::optional<size_t> SplitPattern::Match(absl::Span<const Atom> atoms, Text tex
       return Match(atoms.subspan(1), text, at);
   }
   return std::nullopt;
+}
+
+// Nothing follows a group, so no fewer repetitions can ever be called for.
+std::optional<size_t> SplitPattern::MatchRepeatedGroup(const Atom& group, Text text, size_t at) {
+  size_t count = 0;
+  for (; count < group.max; ++count) {
+    std::optional<size_t> end;
+    for (const Sequence& alternative : group.alternatives) {
+      end = Match(alternative, text, at);
+      if (end) break;
+    }
+    if (!end || *end == at) break;
+    at = *end;
+  }
+  return count >= group.min ? std::optional<size_t>(at) : std::nullopt;
 }
 
 std::optional<size_t> SplitPattern::MatchRepeatedSet(absl::Span<const Atom> atoms, Text text,

@@ -3,7 +3,8 @@
 //
 // The subset those patterns use: alternatives tried in order, greedy `?`, `*`, `+`, `{m,n}` (also
 // possessive: `?+`, `++`) on a character or class, classes with `\p{..}`, `\s`, ranges, `^` and
-// `&&[..]`, a group `(?:..)` or `(?i:..)` at the end of an alternative, `(?!..)` of one class, `$`.
+// `&&[..]`, a group `(?:..)` or `(?i:..)` at the end of an alternative (greedy repetition included),
+// `(?!..)` of one class, `$`.
 // `(?i:` is Unicode's: besides the two ASCII cases, "s" matches U+017F and "k" U+212A.
 //
 // Time is linear in the text for the patterns in use: an alternative that failed inside a run of
@@ -52,6 +53,7 @@ class SplitPattern {
   // The end of the match of `atoms` at `at`, if there is one.
   static std::optional<size_t> Match(absl::Span<const Atom> atoms, Text text, size_t at);
   static std::optional<size_t> MatchRepeatedSet(absl::Span<const Atom> atoms, Text text, size_t at);
+  static std::optional<size_t> MatchRepeatedGroup(const Atom& group, Text text, size_t at);
   static size_t EndOfRun(const Atom& atom, Text text, size_t at);
 
   std::vector<Sequence> alternatives_;
