@@ -70,11 +70,10 @@ struct AttendTask {
   float* partials = nullptr;       // AttentionPartialFloats(), shared by all layers.
   // AttentionTickets() words, zero before the first step and after each.
   uint32_t* tickets = nullptr;
-  // Keys and values that blocks begin with are asked for before the wait, as far as L2. For
-  // launches that are programmatic and follow at least two others that are, after those which
-  // stored `step` and `page_table`: a kernel that has started knows that the last but one before it
-  // has ended.
-  bool prefetches = false;
+  // Keys and values of earlier steps are read before the wait. The kernel right before this one
+  // stored none of `step`, `page_table` and them, and began when all before it had ended, as each
+  // does that follows the rules of launch.h.
+  bool begins_early = false;
   // [rows][num_heads * value_size] in the forms that the output's matrix wants; `values` is always
   // given.
   DeviceActivations out;

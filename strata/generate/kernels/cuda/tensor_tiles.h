@@ -38,6 +38,9 @@ constexpr size_t TensorSharedBytes(int value_size) {
 template <int kKeyParts, int kValueParts>
 class TensorTiles {
  public:
+  // Whether the output of a row's only tile is in shared memory [heads][value_size] after Run.
+  static constexpr bool kJoinsOnlyTile = true;
+
   __device__ TensorTiles(const AttendTask& task, const AttentionRow& work, float* shared)
       : task_(task),
         work_(work),
@@ -45,16 +48,28 @@ class TensorTiles {
         shared_stats_(shared + kAttentionWarps * kAttentionHeads * task.kv.value_size),
         g_(threadIdx.x % 32 / 4),
         t_(threadIdx.x % 4),
-        warp_(threadIdx.x / 32) {
-    LoadQueries();
-  }
+        warp_(threadIdx.x / 32) {}
 
-  // Tiles [first, first + step, ...) of the row.
-  __device__ void Run(int first, int step) {
-    Cursor cursor = Begin(first);
-    if (cursor.tile >= work_.tiles.count) return;
+  // What Run begins with, unless this step stores some of it. Keys and values of earlier steps can
+  // be read before the wait.
+  __device__ void LoadEarly(int first) {
+    const Cursor cursor = Begin(first);
+    is_loaded_ = WarpBegin(cursor) + kWarpPositions <= FirstStored(task_, work_);
+    if (!is_loaded_) return;
     LoadKeys(cursor);
     LoadValues(cursor);
+  }
+
+  // Tiles [first, first + step, ...) of the row, of which there is at least one.
+  __device__ void Run(int first, int step) {
+    Cursor cursor = Begin(first);
+    float queries[kKeyParts][8];
+    LoadQueries(queries);
+    if (!is_loaded_) {
+      LoadKeys(cursor);
+      LoadValues(cursor);
+    }
+    SplitQueries(queries);
     while (cursor.tile < work_.tiles.count) {
       const Cursor next = Next(cursor, step);
       const bool is_busy = Sees(cursor);
@@ -118,25 +133,29 @@ class TensorTiles {
     return task_.page_table[work_.first_page + WarpBegin(cursor) / kKvPagePositions];
   }
 
-  // Queries are divided by a power of two, so that their halves are neither too large nor too
-  // small.
-  __device__ void LoadQueries() {
+  __device__ void LoadQueries(float (&values)[kKeyParts][8]) const {
     const int size = task_.kv.key_size;
     const bool has_head = g_ < work_.heads.count;
     const int64_t head = int64_t{work_.row} * task_.num_heads + work_.heads.first_head + g_;
     const float* const from = task_.queries + (has_head ? head : 0) * size;
-    float values[kKeyParts][8] = {};
-    uint32_t max = 0;
 #pragma unroll
     for (int c = 0; c < kKeyParts; ++c) {
       const int dim = 32 * c + 8 * t_;
-      if (has_head && dim < size) {
-        const float4 low = *reinterpret_cast<const float4*>(from + dim);
-        const float4 high = *reinterpret_cast<const float4*>(from + dim + 4);
-        const float eight[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+      const bool is_there = has_head && dim < size;
+      const float4 low = LoadFourFromL2(from + dim, is_there);
+      const float4 high = LoadFourFromL2(from + dim + 4, is_there);
+      const float eight[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
-        for (int i = 0; i < 8; ++i) values[c][i] = eight[i];
-      }
+      for (int i = 0; i < 8; ++i) values[c][i] = eight[i];
+    }
+  }
+
+  // Queries are divided by a power of two, so that their halves are neither too large nor too
+  // small.
+  __device__ void SplitQueries(const float (&values)[kKeyParts][8]) {
+    uint32_t max = 0;
+#pragma unroll
+    for (int c = 0; c < kKeyParts; ++c) {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const uint32_t magnitude = f32::MagnitudeBits(values[c][i]);
@@ -323,20 +342,33 @@ class TensorTiles {
       factors[w] = JoinFactor(stats[0], stats[1], max);
       sum = f32::Fma(stats[1], factors[w], sum);
     }
+    if (work_.tiles.count == 1) {
+      // A thread writes over what it alone has read.
+      float* const out = shared_values_ + head * size;
+      const OnlyTile only = JoinOnlyTile(task_, work_, head, max, sum);
+      for (int dim = lane; dim < size; dim += 32) {
+        out[dim] = f32::Div(f32::Mul(ValueOfWarps(head, dim, factors), only.factor), only.divisor);
+      }
+      return;
+    }
     const PartialPlaces places =
         PartialPlacesOf(task_.num_rows, work_.num_chunks, size, work_.row, work_.chunk, tile);
     for (int dim = lane; dim < size; dim += 32) {
-      float value = 0.0f;
-#pragma unroll
-      for (int w = 0; w < kAttentionWarps; ++w) {
-        value =
-            f32::Fma(shared_values_[(w * kAttentionHeads + head) * size + dim], factors[w], value);
-      }
-      task_.partials[places.values + head * size + dim] = value;
+      task_.partials[places.values + head * size + dim] = ValueOfWarps(head, dim, factors);
     }
     if (lane != 0) return;
     task_.partials[places.stats + 2 * head] = max;
     task_.partials[places.stats + 2 * head + 1] = sum;
+  }
+
+  __device__ float ValueOfWarps(int head, int dim, const float (&factors)[kAttentionWarps]) const {
+    float value = 0.0f;
+#pragma unroll
+    for (int w = 0; w < kAttentionWarps; ++w) {
+      const int row = w * kAttentionHeads + head;
+      value = f32::Fma(shared_values_[row * task_.kv.value_size + dim], factors[w], value);
+    }
+    return value;
   }
 
   const AttendTask& task_;
@@ -346,6 +378,7 @@ class TensorTiles {
   const int g_;                 // Head on the left side, position or dimension on the right.
   const int t_;
   const int warp_;
+  bool is_loaded_ = false;  // The first run, for this warp.
   float score_scale_;
   uint32_t queries_[2 * kKeyParts][4];
   uint4 keys_[2][kKeyParts];
