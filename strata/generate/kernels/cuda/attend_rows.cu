@@ -68,6 +68,14 @@ absl::Status Launch(const AttendTask& task, size_t tile_bytes, const KernelStrea
                       stream, task);
 }
 
+template <template <int, int> typename Elements>
+absl::Status LaunchTensors(const AttendTask& task, const KernelStream& stream) {
+  const size_t bytes = TensorSharedBytes(task.kv.value_size);
+  return std::max(task.kv.key_size, task.kv.value_size) <= 64
+             ? Launch<TensorTiles<Elements, 2, 1>>(task, bytes, stream)
+             : Launch<TensorTiles<Elements, 4, 2>>(task, bytes, stream);
+}
+
 absl::Status LaunchChains(const AttendTask& task, const KernelStream& stream) {
   const size_t bytes = ChainSharedBytes(task.kv.key_size, task.kv.value_size);
   if (task.kv.format == KvFormat::kF32) {
@@ -101,12 +109,11 @@ absl::Status AttendRows(const AttendTask& task, const KernelStream& stream) {
   CHECK_EQ(task.out.size, int64_t{task.num_heads} * task.kv.value_size);
   CHECK(task.out.values != nullptr);
   const int widest = std::max(task.kv.key_size, task.kv.value_size);
-  if (task.kv.format != KvFormat::kF16 || widest > kMaxTensorHeadSize) {
+  if (task.kv.format == KvFormat::kF32 || widest > kMaxTensorHeadSize) {
     return LaunchChains(task, stream);
   }
-  const size_t bytes = TensorSharedBytes(task.kv.value_size);
-  return widest <= 64 ? Launch<TensorTiles<2, 1>>(task, bytes, stream)
-                      : Launch<TensorTiles<4, 2>>(task, bytes, stream);
+  return task.kv.format == KvFormat::kF16 ? LaunchTensors<HalfElements>(task, stream)
+                                          : LaunchTensors<Int8Elements>(task, stream);
 }
 
 }  // namespace strata

@@ -10,8 +10,8 @@
 // tiles, the sink's exponential last, and values alike; then a division. They are close to the
 // CPU's results, not equal.
 //
-// Within a tile f16 keys of head sizes up to 128 go through tensor cores, queries and probabilities
-// as the sum of two halves, which keeps 22 bits; the rest uses f32 chains.
+// Within a tile f16 and int8 keys of head sizes up to 128 go through tensor cores, queries and
+// probabilities as the sum of two halves, which keeps 22 bits; the rest uses f32 chains.
 #ifndef STRATA_GENERATE_KERNELS_CUDA_ATTEND_ROWS_H_
 #define STRATA_GENERATE_KERNELS_CUDA_ATTEND_ROWS_H_
 
