@@ -68,12 +68,16 @@ absl::Status Launch(const AttendTask& task, size_t tile_bytes, const KernelStrea
                       stream, task);
 }
 
-template <template <int, int> typename Elements>
+template <typename Tiles>
 absl::Status LaunchTensors(const AttendTask& task, const KernelStream& stream) {
-  const size_t bytes = TensorSharedBytes(task.kv.value_size);
+  return Launch<Tiles>(task, Tiles::SharedBytes(task.kv.value_size), stream);
+}
+
+template <template <int, int> typename Elements>
+absl::Status LaunchTensorsOfSize(const AttendTask& task, const KernelStream& stream) {
   return std::max(task.kv.key_size, task.kv.value_size) <= 64
-             ? Launch<TensorTiles<Elements, 2, 1>>(task, bytes, stream)
-             : Launch<TensorTiles<Elements, 4, 2>>(task, bytes, stream);
+             ? LaunchTensors<TensorTiles<Elements, 2, 1>>(task, stream)
+             : LaunchTensors<TensorTiles<Elements, 4, 2>>(task, stream);
 }
 
 absl::Status LaunchChains(const AttendTask& task, const KernelStream& stream) {
@@ -112,8 +116,8 @@ absl::Status AttendRows(const AttendTask& task, const KernelStream& stream) {
   if (task.kv.format == KvFormat::kF32 || widest > kMaxTensorHeadSize) {
     return LaunchChains(task, stream);
   }
-  return task.kv.format == KvFormat::kF16 ? LaunchTensors<HalfElements>(task, stream)
-                                          : LaunchTensors<Int8Elements>(task, stream);
+  return task.kv.format == KvFormat::kF16 ? LaunchTensorsOfSize<HalfElements>(task, stream)
+                                          : LaunchTensorsOfSize<Int8Elements>(task, stream);
 }
 
 }  // namespace strata

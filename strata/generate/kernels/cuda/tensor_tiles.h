@@ -25,24 +25,28 @@ namespace strata {
 
 inline constexpr int kWarpPositions = 16;
 
-// Of the joined softmaxes: a warp's weighted values, then maxima and sums.
-constexpr size_t TensorSharedBytes(int value_size) {
-  return size_t{kAttentionWarps} * kAttentionHeads * (value_size + 2) * sizeof(float);
-}
-
 #ifdef __CUDACC__
 
 template <template <int, int> typename Elements, int kKeyParts, int kValueParts>
 class TensorTiles {
+  using WarpElements = Elements<kKeyParts, kValueParts>;
+  static constexpr int kStride = WarpElements::kStride;
+  static constexpr int kWarpHeads = kAttentionWarps * kAttentionHeads;
+
  public:
   // Whether the output of a row's only tile is in shared memory [heads][value_size] after Run.
   static constexpr bool kJoinsOnlyTile = true;
 
+  static constexpr size_t SharedBytes(int value_size) {
+    return (size_t{kAttentionHeads} * value_size + kWarpHeads * (kStride + 2)) * sizeof(float);
+  }
+
   __device__ TensorTiles(const AttendTask& task, const AttentionRow& work, float* shared)
       : task_(task),
         work_(work),
-        shared_values_(shared),
-        shared_stats_(shared + kAttentionWarps * kAttentionHeads * task.kv.value_size),
+        only_output_(shared),
+        shared_values_(shared + kAttentionHeads * task.kv.value_size),
+        shared_stats_(shared_values_ + kWarpHeads * kStride),
         g_(threadIdx.x % 32 / 4),
         t_(threadIdx.x % 4),
         warp_(threadIdx.x / 32) {}
@@ -223,10 +227,9 @@ class TensorTiles {
 
   // Joins the warps in order. Barriers for the block.
   __device__ void StoreTile(int tile) {
-    const int size = task_.kv.value_size;
     float sum = f32::Add(sum_, __shfl_xor_sync(kAllLanes, sum_, 1));
     sum = f32::Add(sum, __shfl_xor_sync(kAllLanes, sum, 2));
-    elements_.Store(size, shared_values_ + (warp_ * kAttentionHeads + g_) * size);
+    elements_.Store(shared_values_ + (warp_ * kAttentionHeads + g_) * kStride);
     if (t_ == 0) {
       shared_stats_[2 * (warp_ * kAttentionHeads + g_)] = max_;
       shared_stats_[2 * (warp_ * kAttentionHeads + g_) + 1] = sum;
@@ -238,7 +241,6 @@ class TensorTiles {
 
   __device__ void JoinWarps(int tile, int head) const {
     const int size = task_.kv.value_size;
-    const int lane = threadIdx.x % 32;
     float max = MinusInfinity();
 #pragma unroll
     for (int w = 0; w < kAttentionWarps; ++w) {
@@ -253,37 +255,44 @@ class TensorTiles {
       sum = f32::Fma(stats[1], factors[w], sum);
     }
     if (work_.tiles.count == 1) {
-      // A thread writes over what it alone has read.
-      float* const out = shared_values_ + head * size;
       const OnlyTile only = JoinOnlyTile(task_, work_, head, max, sum);
-      for (int dim = lane; dim < size; dim += 32) {
-        out[dim] = f32::Div(f32::Mul(ValueOfWarps(head, dim, factors), only.factor), only.divisor);
-      }
+      ForValuesOfWarps(head, factors, [&](int dim, float value) {
+        only_output_[head * size + dim] = f32::Div(f32::Mul(value, only.factor), only.divisor);
+      });
       return;
     }
     const PartialPlaces places =
         PartialPlacesOf(task_.num_rows, work_.num_chunks, size, work_.row, work_.chunk, tile);
-    for (int dim = lane; dim < size; dim += 32) {
-      task_.partials[places.values + head * size + dim] = ValueOfWarps(head, dim, factors);
-    }
-    if (lane != 0) return;
+    ForValuesOfWarps(head, factors, [&](int dim, float value) {
+      task_.partials[places.values + head * size + dim] = value;
+    });
+    if (threadIdx.x % 32 != 0) return;
     task_.partials[places.stats + 2 * head] = max;
     task_.partials[places.stats + 2 * head + 1] = sum;
   }
 
-  __device__ float ValueOfWarps(int head, int dim, const float (&factors)[kAttentionWarps]) const {
-    float value = 0.0f;
+  // use(dimension, value): of this lane.
+  template <typename Use>
+  __device__ void ForValuesOfWarps(int head, const float (&factors)[kAttentionWarps],
+                                   Use use) const {
 #pragma unroll
-    for (int w = 0; w < kAttentionWarps; ++w) {
-      const int row = w * kAttentionHeads + head;
-      value = f32::Fma(shared_values_[row * task_.kv.value_size + dim], factors[w], value);
+    for (int k = 0; k < kValuePlaces<kValueParts> / 32; ++k) {
+      const int place = threadIdx.x % 32 + 32 * k;
+      float value = 0.0f;
+#pragma unroll
+      for (int w = 0; w < kAttentionWarps; ++w) {
+        const float* const values = shared_values_ + (w * kAttentionHeads + head) * kStride;
+        value = f32::Fma(values[place], factors[w], value);
+      }
+      const int dim = WarpElements::DimensionAt(place);
+      if (dim < task_.kv.value_size) use(dim, value);
     }
-    return value;
   }
 
   const AttendTask& task_;
   const AttentionRow& work_;
-  float* const shared_values_;  // [kAttentionWarps][kAttentionHeads][value_size]
+  float* const only_output_;    // [kAttentionHeads][value_size]
+  float* const shared_values_;  // [kAttentionWarps][kAttentionHeads][kStride]
   float* const shared_stats_;   // [kAttentionWarps][kAttentionHeads][2]
   const int g_;                 // Head on the left side, position or dimension on the right.
   const int t_;
@@ -291,7 +300,7 @@ class TensorTiles {
   bool is_loaded_ = false;  // The first run, for this warp.
   float score_scale_;
   uint32_t queries_[2 * kKeyParts][4];
-  Elements<kKeyParts, kValueParts> elements_;
+  WarpElements elements_;
   // The warp's softmax of head g: of this lane's positions alone where it is a sum.
   float max_ = MinusInfinity();
   float sum_ = 0.0f;

@@ -35,9 +35,15 @@ struct WarpPositions {
 // Position of the k-th value of lane t, which is also that of its score [k / 2][k % 2].
 __device__ __forceinline__ int PositionOfValue(int t, int k) { return 2 * t + k % 2 + k / 2 * 8; }
 
+// Of the sums of a head in shared memory.
+template <int kValueParts>
+inline constexpr int kValuePlaces = 64 * kValueParts;
+
 template <int kKeyParts, int kValueParts>
 class HalfElements {
  public:
+  static constexpr int kStride = kValuePlaces<kValueParts> + 4;
+
   __device__ void LoadKeys(const WarpPositions& at, int64_t offset, int size) {
 #pragma unroll
     for (int n = 0; n < 2; ++n) {
@@ -115,21 +121,21 @@ class HalfElements {
     }
   }
 
-  // The sums of head g to `to` [size].
-  __device__ void Store(int size, float* to) const {
+  // The sums of head g to `to` [kStride], where lanes meet different banks for all heads. Place i
+  // has dimension DimensionAt(i).
+  __device__ void Store(float* to) const {
 #pragma unroll
     for (int c = 0; c < kValueParts; ++c) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {  // Columns 2t and 2t + 1: eight dimensions each.
-        const int dim = 64 * c + 16 * t() + 8 * i;
-        if (dim >= size) continue;
 #pragma unroll
         for (int j = 0; j < 8; ++j) {
-          to[dim + j] = f32::Add(out_[8 * c + j][i], out_[8 * c + j][i + 2]);
+          to[64 * c + 4 * (8 * i + j) + t()] = f32::Add(out_[8 * c + j][i], out_[8 * c + j][i + 2]);
         }
       }
     }
   }
+  static __device__ int DimensionAt(int i) { return i / 64 * 64 + i % 4 * 16 + i % 64 / 4; }
 
  private:
   static __device__ int g() { return threadIdx.x % 32 / 4; }
@@ -148,6 +154,8 @@ class HalfElements {
 template <int kKeyParts, int kValueParts>
 class Int8Elements {
  public:
+  static constexpr int kStride = kValuePlaces<kValueParts> + 4;
+
   __device__ void LoadKeys(const WarpPositions& at, int64_t offset, int size) {
     const std::byte* const run = at.page + offset;
     const int num_scales = KvScalesOf(size);
@@ -247,21 +255,21 @@ class Int8Elements {
     }
   }
 
-  __device__ void Store(int size, float* to) const {
+  __device__ void Store(float* to) const {
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b) {
-      const int first = kKvScaleBlock * b + 8 * t();
-      if (first >= size) continue;
       const float unit = f32::FromBits(exponents_[b] << 23);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {  // Columns 2t and 2t + 1: four dimensions each.
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-          to[first + 4 * i + j] = f32::Mul(f32::Add(out_[b][j][i], out_[b][j][i + 2]), unit);
+          to[32 * b + 4 * (4 * i + j) + t()] =
+              f32::Mul(f32::Add(out_[b][j][i], out_[b][j][i + 2]), unit);
         }
       }
     }
   }
+  static __device__ int DimensionAt(int i) { return i / 32 * 32 + i % 4 * 8 + i % 32 / 4; }
 
  private:
   static constexpr int kBlocks = 2 * kValueParts;
