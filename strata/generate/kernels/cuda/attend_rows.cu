@@ -18,56 +18,34 @@ namespace {
 
 constexpr int kMaxTensorHeadSize = 128;
 
-__device__ __forceinline__ void PrefetchBytes(const std::byte* data, int64_t bytes) {
-  constexpr int kLineBytes = 128;
-  for (int64_t i = threadIdx.x * kLineBytes; i < bytes; i += kAttentionThreads * kLineBytes) {
-    PrefetchToL2(data + i);
-  }
-}
-
-// The pages of the first positions that a block will see. Nothing is read of them here: a line that
-// another kernel is still writing to is as good in L2 as elsewhere.
-__device__ __forceinline__ void PrefetchFirstPages(const AttendTask& task) {
-  const AttentionRow work = AttentionRowOf(task, blockIdx.z, blockIdx.y);
-  if (static_cast<int>(blockIdx.x) >= work.tiles.count) return;
-  const KvLayer& kv = task.kv;
-  const int tile_begin = (work.tiles.first_tile + static_cast<int>(blockIdx.x))
-                         << work.tiles.size_bits;
-  const int first_page = max(tile_begin, work.tiles.first) / kKvPagePositions;
-  const int last_page =
-      min(first_page + kAttentionRun / kKvPagePositions - 1, work.position / kKvPagePositions);
-  for (int page = first_page; page <= last_page; ++page) {
-    const std::byte* const data = task.page_table[work.first_page + page];
-    PrefetchBytes(data + kv.keys_offset(work.heads.kv_head), KvRunBytes(kv.format, kv.key_size));
-    PrefetchBytes(data + kv.values_offset(work.heads.kv_head),
-                  KvRunBytes(kv.format, kv.value_size));
-  }
-}
-
 // Block (i, chunk, row) computes tiles i, i + gridDim.x, ... of a chunk of heads of a row.
 template <typename Tiles>
 __global__ void __launch_bounds__(kAttentionThreads) Attend(AttendTask task) {
   extern __shared__ float4 shared_words[];
   auto* const shared = reinterpret_cast<float*>(shared_words);
-  if (task.prefetches) PrefetchFirstPages(task);
+  AttentionRow work;
+  Tiles tiles(task, work, shared);
+  if (task.begins_early) {
+    work = AttentionRowOf(task, blockIdx.z, blockIdx.y);
+    tiles.LoadEarly(blockIdx.x);
+  }
   WaitForPredecessor();
   ReleaseSuccessor();
-  const AttentionRow work = AttentionRowOf(task, blockIdx.z, blockIdx.y);
+  if (!task.begins_early) work = AttentionRowOf(task, blockIdx.z, blockIdx.y);
   if (static_cast<int>(blockIdx.x) >= work.tiles.count) return;
-  {
-    Tiles tiles(task, work, shared);
-    tiles.Run(blockIdx.x, gridDim.x);
-  }
+  tiles.Run(blockIdx.x, gridDim.x);
   const int num_blocks = min(static_cast<int>(gridDim.x), work.tiles.count);
   uint32_t* const tickets = task.tickets + work.row * (work.num_chunks + 1);
-  // A block that did all tiles itself needs no ticket.
-  if (num_blocks == 1) {
+  if (!Tiles::kJoinsOnlyTile || work.tiles.count > 1) {
+    // A block that did all tiles itself needs no ticket.
+    if (num_blocks == 1) {
+      __syncthreads();
+    } else if (!IsLastBlock(&tickets[1 + work.chunk], num_blocks)) {
+      return;
+    }
+    JoinTiles(task, work, shared);
     __syncthreads();
-  } else if (!IsLastBlock(&tickets[1 + work.chunk], num_blocks)) {
-    return;
   }
-  JoinTiles(task, work, shared);
-  __syncthreads();
   const bool in_all_forms = ChunksStoreForms(task);
   StoreChunk(task, work, in_all_forms, shared);
   if (in_all_forms || !IsLastBlock(&tickets[0], work.num_chunks)) return;
@@ -88,6 +66,18 @@ absl::Status Launch(const AttendTask& task, size_t tile_bytes, const KernelStrea
                        .block = kAttentionThreads,
                        .shared_bytes = shared_bytes},
                       stream, task);
+}
+
+template <typename Tiles>
+absl::Status LaunchTensors(const AttendTask& task, const KernelStream& stream) {
+  return Launch<Tiles>(task, Tiles::SharedBytes(task.kv.value_size), stream);
+}
+
+template <template <int, int> typename Elements>
+absl::Status LaunchTensorsOfSize(const AttendTask& task, const KernelStream& stream) {
+  return std::max(task.kv.key_size, task.kv.value_size) <= 64
+             ? LaunchTensors<TensorTiles<Elements, 2, 1>>(task, stream)
+             : LaunchTensors<TensorTiles<Elements, 4, 2>>(task, stream);
 }
 
 absl::Status LaunchChains(const AttendTask& task, const KernelStream& stream) {
@@ -123,12 +113,11 @@ absl::Status AttendRows(const AttendTask& task, const KernelStream& stream) {
   CHECK_EQ(task.out.size, int64_t{task.num_heads} * task.kv.value_size);
   CHECK(task.out.values != nullptr);
   const int widest = std::max(task.kv.key_size, task.kv.value_size);
-  if (task.kv.format != KvFormat::kF16 || widest > kMaxTensorHeadSize) {
+  if (task.kv.format == KvFormat::kF32 || widest > kMaxTensorHeadSize) {
     return LaunchChains(task, stream);
   }
-  const size_t bytes = TensorSharedBytes(task.kv.value_size);
-  return widest <= 64 ? Launch<TensorTiles<2, 1>>(task, bytes, stream)
-                      : Launch<TensorTiles<4, 2>>(task, bytes, stream);
+  return task.kv.format == KvFormat::kF16 ? LaunchTensorsOfSize<HalfElements>(task, stream)
+                                          : LaunchTensorsOfSize<Int8Elements>(task, stream);
 }
 
 }  // namespace strata

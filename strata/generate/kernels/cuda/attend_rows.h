@@ -10,8 +10,8 @@
 // tiles, the sink's exponential last, and values alike; then a division. They are close to the
 // CPU's results, not equal.
 //
-// Within a tile f16 keys of head sizes up to 128 go through tensor cores, queries and probabilities
-// as the sum of two halves, which keeps 22 bits; the rest uses f32 chains.
+// Within a tile f16 and int8 keys of head sizes up to 128 go through tensor cores, queries and
+// probabilities as the sum of two halves, which keeps 22 bits; the rest uses f32 chains.
 #ifndef STRATA_GENERATE_KERNELS_CUDA_ATTEND_ROWS_H_
 #define STRATA_GENERATE_KERNELS_CUDA_ATTEND_ROWS_H_
 
@@ -70,11 +70,10 @@ struct AttendTask {
   float* partials = nullptr;       // AttentionPartialFloats(), shared by all layers.
   // AttentionTickets() words, zero before the first step and after each.
   uint32_t* tickets = nullptr;
-  // Keys and values that blocks begin with are asked for before the wait, as far as L2. For
-  // launches that are programmatic and follow at least two others that are, after those which
-  // stored `step` and `page_table`: a kernel that has started knows that the last but one before it
-  // has ended.
-  bool prefetches = false;
+  // Keys and values of earlier steps are read before the wait. The kernel right before this one
+  // stored none of `step`, `page_table` and them, and began when all before it had ended, as each
+  // does that follows the rules of launch.h.
+  bool begins_early = false;
   // [rows][num_heads * value_size] in the forms that the output's matrix wants; `values` is always
   // given.
   DeviceActivations out;

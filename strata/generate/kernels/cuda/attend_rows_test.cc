@@ -97,7 +97,7 @@ class AttendRowsTest : public KernelTest {
                                               .queries = queries.data(),
                                               .partials = partials.data(),
                                               .tickets = tickets.data(),
-                                              .prefetches = count > 1,
+                                              .begins_early = count > 1,
                                               .out = out.forms(),
                                               .fault = fault()},
                                              stream_);

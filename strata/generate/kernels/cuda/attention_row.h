@@ -81,10 +81,34 @@ __device__ __forceinline__ AttentionRow AttentionRowOf(const AttendTask& task, i
   return work;
 }
 
+// The lowest position of the row's sequence that this step stores. By whole warps.
+__device__ __forceinline__ int FirstStored(const AttendTask& task, const AttentionRow& work) {
+  const int row = threadIdx.x % 32;
+  uint32_t position = static_cast<uint32_t>(work.position);
+  if (row < task.num_rows && task.step->rows[row].first_page == work.first_page) {
+    position = min(position, static_cast<uint32_t>(task.step->rows[row].position));
+  }
+  return static_cast<int>(__reduce_min_sync(0xffffffffu, position));
+}
+
 // Joining softmaxes: what one with this maximum counts under a greater one. An empty one, whose sum
 // is 0, counts nothing.
 __device__ __forceinline__ float JoinFactor(float max, float sum, float greater) {
   return sum == 0.0f ? 0.0f : f32::Exp(f32::Sub(max, greater));
+}
+
+// What the output of a row's only tile is multiplied with and divided by. With a sink, that counts.
+struct OnlyTile {
+  float factor;
+  float divisor;
+};
+__device__ __forceinline__ OnlyTile JoinOnlyTile(const AttendTask& task, const AttentionRow& work,
+                                                 int head, float max, float sum) {
+  if (task.sinks == nullptr) return {1.0f, sum};
+  const float sink = task.sinks[work.heads.first_head + head];
+  const float greatest = sink > max ? sink : max;
+  const float factor = JoinFactor(max, sum, greatest);
+  return {factor, f32::Add(f32::Mul(sum, factor), f32::Exp(f32::Sub(sink, greatest)))};
 }
 
 __device__ __forceinline__ float MaxOf(float a, float b) { return a > b ? a : b; }

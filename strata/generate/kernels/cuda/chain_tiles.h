@@ -28,21 +28,25 @@ constexpr size_t ChainSharedBytes(int key_size, int value_size) {
 template <KvFormat kFormat>
 class ChainTiles {
  public:
+  static constexpr bool kJoinsOnlyTile = false;
+
   __device__ ChainTiles(const AttendTask& task, const AttentionRow& work, float* shared)
       : task_(task),
         work_(work),
         queries_(shared),
-        rows_(shared + kAttentionHeads * task.kv.key_size) {
-    const int size = task.kv.key_size;
-    const float* const from =
-        task.queries + (int64_t{work.row} * task.num_heads + work.heads.first_head) * size;
-    for (int i = threadIdx.x; i < kAttentionHeads * size; i += kAttentionThreads) {
-      queries_[i] = i < work.heads.count * size ? from[i] : 0.0f;
-    }
-  }
+        rows_(shared + kAttentionHeads * task.kv.key_size) {}
+
+  // Nothing is read before the wait.
+  __device__ void LoadEarly(int) const {}
 
   // Tiles [first, first + step, ...) of the row.
   __device__ void Run(int first, int step) {
+    const int size = task_.kv.key_size;
+    const float* const from =
+        task_.queries + (int64_t{work_.row} * task_.num_heads + work_.heads.first_head) * size;
+    for (int i = threadIdx.x; i < kAttentionHeads * size; i += kAttentionThreads) {
+      queries_[i] = i < work_.heads.count * size ? from[i] : 0.0f;
+    }
     for (int tile = first; tile < work_.tiles.count; tile += step) RunTile(tile);
   }
 

@@ -29,7 +29,7 @@ STRATA_NUMERIC uint32_t RankingKey(float score) {
 #ifdef __CUDACC__
 
 // Of one row, in shared memory.
-struct RoutingScratch {
+struct alignas(16) RoutingScratch {
   float logits[kMaxRoutedExperts];
   float probabilities[kMaxRoutedExperts];
   float scores[kMaxRoutedExperts];
@@ -110,12 +110,18 @@ __device__ __forceinline__ void KeepBestGroups(const DeviceRouter& router,
 // Lane `rank` of the calling warp gets the expert of that rank. kPerLane * 32 experts at most.
 template <int kPerLane>
 __device__ __forceinline__ int RankBest(const float* scores, int num_experts, int num_chosen) {
+  static_assert(kPerLane % 4 == 0);
   const int lane = threadIdx.x % 32;
+  // Neighbours, so that among equal ones the lowest lane has the lowest index.
   uint32_t keys[kPerLane];
 #pragma unroll
-  for (int j = 0; j < kPerLane; ++j) {
-    const int e = lane + 32 * j;
-    keys[j] = e < num_experts ? RankingKey(scores[e]) : 0;
+  for (int j = 0; j < kPerLane; j += 4) {
+    const int e = lane * kPerLane + j;
+    const float4 four = *reinterpret_cast<const float4*>(scores + e);
+    keys[j] = e < num_experts ? RankingKey(four.x) : 0;
+    keys[j + 1] = e + 1 < num_experts ? RankingKey(four.y) : 0;
+    keys[j + 2] = e + 2 < num_experts ? RankingKey(four.z) : 0;
+    keys[j + 3] = e + 3 < num_experts ? RankingKey(four.w) : 0;
   }
   int chosen = 0;
   for (int rank = 0; rank < num_chosen; ++rank) {
@@ -125,15 +131,15 @@ __device__ __forceinline__ int RankBest(const float* scores, int num_experts, in
     for (int j = 0; j < kPerLane; ++j) {
       if (keys[j] <= own) continue;
       own = keys[j];
-      own_index = lane + 32 * j;
+      own_index = lane * kPerLane + j;
     }
     const uint32_t best = __reduce_max_sync(kAllLanes, own);
-    const uint32_t index =
-        __reduce_min_sync(kAllLanes, own == best ? static_cast<uint32_t>(own_index) : ~0u);
-    if (lane == rank) chosen = static_cast<int>(index);
+    const int winner = __ffs(static_cast<int>(__ballot_sync(kAllLanes, own == best))) - 1;
+    const int index = __shfl_sync(kAllLanes, own_index, winner);
+    if (lane == rank) chosen = index;
 #pragma unroll
     for (int j = 0; j < kPerLane; ++j) {
-      if (index == static_cast<uint32_t>(lane + 32 * j)) keys[j] = 0;
+      if (lane == winner && own_index == lane * kPerLane + j) keys[j] = 0;
     }
   }
   return chosen;
@@ -141,9 +147,16 @@ __device__ __forceinline__ int RankBest(const float* scores, int num_experts, in
 
 // In the order of rank, in every lane; a lane below num_chosen holds that rank's weight.
 __device__ __forceinline__ float SumByRank(float weight, int num_chosen) {
+  constexpr int kAtOnce = 8;
   float sum = 0.0f;
-  for (int rank = 0; rank < num_chosen; ++rank) {
-    sum = f32::Add(sum, __shfl_sync(kAllLanes, weight, rank));
+  for (int first = 0; first < num_chosen; first += kAtOnce) {
+    float weights[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) weights[k] = __shfl_sync(kAllLanes, weight, first + k);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (first + k < num_chosen) sum = f32::Add(sum, weights[k]);
+    }
   }
   return sum;
 }
@@ -190,7 +203,8 @@ __device__ __forceinline__ void ChooseExperts(const DeviceRouter& router, Routin
   if (threadIdx.x >= 32) return;
   const int num_experts = router.num_experts;
   const int expert =
-      num_experts <= 256   ? RankBest<8>(scratch.scores, num_experts, router.num_chosen)
+      num_experts <= 128   ? RankBest<4>(scratch.scores, num_experts, router.num_chosen)
+      : num_experts <= 256 ? RankBest<8>(scratch.scores, num_experts, router.num_chosen)
       : num_experts <= 512 ? RankBest<16>(scratch.scores, num_experts, router.num_chosen)
                            : RankBest<32>(scratch.scores, num_experts, router.num_chosen);
   const float weight = WeightOfChosen(router, scratch, expert);

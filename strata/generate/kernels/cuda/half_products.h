@@ -36,6 +36,13 @@ __device__ __forceinline__ void MultiplyHalves(const uint32_t (&a)[4], uint32_t 
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+// Of two halves each.
+__device__ __forceinline__ uint32_t SubtractHalves(uint32_t a, uint32_t b) {
+  uint32_t difference;
+  asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(difference) : "r"(a), "r"(b));
+  return difference;
+}
+
 // Two numbers as a pair of upper halves and a pair of lower ones, the first number below.
 __device__ __forceinline__ void SplitPair(float first, float second, uint32_t& upper,
                                           uint32_t& lower) {

@@ -48,29 +48,41 @@ __device__ __forceinline__ float FoldWarp(const float4& c) {
   return f32::Add(f32::Add(folded.x, folded.z), f32::Add(folded.y, folded.w));
 }
 
-// The same, in every thread, where thread i of a block of 128 holds accumulator i. A barrier for
-// the block; `shared` is not in use by it otherwise.
-__device__ __forceinline__ float FoldBlock(float accumulator, float (&shared)[128]) {
-  shared[threadIdx.x] = accumulator;
-  __syncthreads();
+// The same, where they lie in shared memory.
+__device__ __forceinline__ float FoldShared(const float (&accumulators)[128]) {
   const int lane = threadIdx.x % 32;
-  const float lower = f32::Add(shared[lane], shared[lane + 64]);
-  const float upper = f32::Add(shared[lane + 32], shared[lane + 96]);
+  const float lower = f32::Add(accumulators[lane], accumulators[lane + 64]);
+  const float upper = f32::Add(accumulators[lane + 32], accumulators[lane + 96]);
   return FoldLanes(f32::Add(lower, upper));
 }
 
-// True in all threads of the last of `count` blocks to call this for a ticket; that one sees what
-// the others stored before, by loads that pass L1. The ticket is zero again afterwards. A barrier
-// for the block.
+// The same, in every thread, where each of the first 128 threads of a block holds an accumulator. A
+// barrier for the block; `shared` is not in use by it otherwise.
+__device__ __forceinline__ float FoldBlock(float accumulator, float (&shared)[128]) {
+  if (threadIdx.x < 128) shared[threadIdx.x] = accumulator;
+  __syncthreads();
+  return FoldShared(shared);
+}
+
+// True for the last of `count` callers for a ticket, which is then zero again. One thread of a
+// block calls this after a barrier; after the next one the last block sees what the others stored
+// before theirs, by loads that pass L1.
+__device__ __forceinline__ bool TakeTicket(uint32_t* ticket, uint32_t count) {
+  // One fence on each side, and the wrap to zero, are part of the operation: a fence of its own
+  // would wait for the store of the zero as well.
+  uint32_t number;
+  asm volatile("atom.global.inc.acq_rel.gpu.u32 %0, [%1], %2;"
+               : "=r"(number)
+               : "l"(ticket), "r"(count - 1)
+               : "memory");
+  return number == count - 1;
+}
+
+// The same in all threads of a block. A barrier for the block.
 __device__ __forceinline__ bool IsLastBlock(uint32_t* ticket, uint32_t count) {
   __shared__ bool is_last;
   __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    is_last = atomicAdd(ticket, 1) == count - 1;
-    if (is_last) *ticket = 0;
-    __threadfence();
-  }
+  if (threadIdx.x == 0) is_last = TakeTicket(ticket, count);
   __syncthreads();
   return is_last;
 }
@@ -118,6 +130,37 @@ __device__ __forceinline__ uint4 LoadOrZero(const void* from, bool is_there) {
       "  @there ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n"
       "}"
       : "=&r"(x.x), "=&r"(x.y), "=&r"(x.z), "=&r"(x.w)
+      : "l"(from), "r"(static_cast<uint32_t>(is_there))
+      : "memory");
+  return x;
+}
+
+// The same for 8 and 4 bytes.
+__device__ __forceinline__ uint2 LoadTwoWordsOrZero(const void* from, bool is_there) {
+  uint2 x;
+  asm volatile(
+      "{\n"
+      "  .reg .pred there;\n"
+      "  setp.ne.u32 there, %3, 0;\n"
+      "  mov.u32 %0, 0;\n"
+      "  mov.u32 %1, 0;\n"
+      "  @there ld.global.L1::no_allocate.v2.u32 {%0, %1}, [%2];\n"
+      "}"
+      : "=&r"(x.x), "=&r"(x.y)
+      : "l"(from), "r"(static_cast<uint32_t>(is_there))
+      : "memory");
+  return x;
+}
+__device__ __forceinline__ uint32_t LoadWordOrZero(const void* from, bool is_there) {
+  uint32_t x;
+  asm volatile(
+      "{\n"
+      "  .reg .pred there;\n"
+      "  setp.ne.u32 there, %2, 0;\n"
+      "  mov.u32 %0, 0;\n"
+      "  @there ld.global.L1::no_allocate.u32 %0, [%1];\n"
+      "}"
+      : "=&r"(x)
       : "l"(from), "r"(static_cast<uint32_t>(is_there))
       : "memory");
   return x;

@@ -112,8 +112,8 @@ class LayersBenchmark {
     for (const KvFormat format : {KvFormat::kF16, KvFormat::kInt8}) {
       for (const int context : {128, 4096, 32768}) {
         for (const int rows : kRowCounts) {
-          TimeAttention(format, context, rows, /*prefetches=*/false);
-          TimeAttention(format, context, rows, /*prefetches=*/true);
+          TimeAttention(format, context, rows, /*begins_early=*/false);
+          TimeAttention(format, context, rows, /*begins_early=*/true);
         }
       }
     }
@@ -242,7 +242,7 @@ class LayersBenchmark {
            });
   }
 
-  void TimeAttention(KvFormat format, int context, int rows, bool prefetches) {
+  void TimeAttention(KvFormat format, int context, int rows, bool begins_early) {
     const KvLayer layer = Layer(format);
     Places places;
     MakePlaces(layer, context - 1, rows, places);
@@ -253,7 +253,7 @@ class LayersBenchmark {
     tickets.Clear();
     const int64_t bytes = layer.bytes() * context / kKvPagePositions * rows;
     const char* const name = format == KvFormat::kF16 ? "f16" : "int8";
-    const char* const how = prefetches ? ", prefetched" : "";
+    const char* const how = begins_early ? ", early" : "";
     Report(absl::StrCat("attention, ", name, ", context ", context, how), rows, bytes,
            [&](int index, const KernelStream& stream) {
              return AttendRows(
@@ -266,7 +266,7 @@ class LayersBenchmark {
                   .queries = Floats(rows * out_size, index),
                   .partials = partials.data(),
                   .tickets = tickets.data(),
-                  .prefetches = prefetches,
+                  .begins_early = begins_early,
                   .out = AllForms(out_size, results_),
                   .fault = fault()},
                  stream);

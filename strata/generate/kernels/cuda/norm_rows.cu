@@ -13,22 +13,32 @@
 namespace strata {
 namespace {
 
-constexpr int kValuesPerWarp = 256;
+// Each thread stores eight neighbouring values, so most widths are stored in one round.
+constexpr int kThreads = 256;
+constexpr int kValuesPerRound = 8 * kThreads;
+static_assert(kThreads >= kRowThreads);
 
 __device__ void StoreZeroRow(const NormTask& task, int row) {
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
-  for (int64_t begin = warp * kValuesPerWarp; begin < task.out.size;
-       begin += kRowThreads / 32 * kValuesPerWarp) {
-    const int64_t i = begin + 8 * lane;
+  for (int64_t begin = 0; begin < task.out.size; begin += kValuesPerRound) {
+    const int64_t i = begin + 8 * threadIdx.x;
     StoreForms(task.out, row, i, i < task.out.size, EightValues(), task.fault, row);
   }
 }
 
+__device__ __forceinline__ EightValues LoadWeights(const NormTask& task, int i) {
+  EightValues weights;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    weights.v[k] = task.weight != nullptr && i < task.out.size ? task.weight[i + k] : 1.0f;
+  }
+  return weights;
+}
+
 // A block a row.
-__global__ void __launch_bounds__(kRowThreads) Norm(NormTask task) {
+__global__ void __launch_bounds__(kThreads) Norm(NormTask task) {
   extern __shared__ float4 shared[];
   auto* const state = reinterpret_cast<float*>(shared);
+  EightValues weights = LoadWeights(task, 8 * threadIdx.x);
   PrefetchNormWeights(task);
   WaitForPredecessor();
   ReleaseSuccessor();
@@ -39,12 +49,10 @@ __global__ void __launch_bounds__(kRowThreads) Norm(NormTask task) {
   const int row = task.gather == nullptr ? out_row : task.gather->wanted[out_row];
   const float inverse = MakeState(task, row, state);
   const int size = static_cast<int>(task.out.size);
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
   const bool stores_sum = task.residual.part != nullptr && task.gather == nullptr;
-  for (int begin = warp * kValuesPerWarp; begin < size;
-       begin += kRowThreads / 32 * kValuesPerWarp) {
-    const int i = begin + 8 * lane;
+  for (int begin = 0; begin < size; begin += kValuesPerRound) {
+    const int i = begin + 8 * threadIdx.x;
+    if (begin > 0) weights = LoadWeights(task, i);
     EightValues values = {};
     if (i < size) {
       const float4 low = shared[i / 4];
@@ -57,8 +65,7 @@ __global__ void __launch_bounds__(kRowThreads) Norm(NormTask task) {
       }
 #pragma unroll
       for (int k = 0; k < 8; ++k) {
-        values.v[k] = f32::Mul(inverse, values.v[k]);
-        if (task.weight != nullptr) values.v[k] = f32::Mul(values.v[k], task.weight[i + k]);
+        values.v[k] = f32::Mul(f32::Mul(inverse, values.v[k]), weights.v[k]);
       }
     }
     StoreForms(task.out, out_row, i, i < size, values, task.fault, row);
@@ -74,7 +81,7 @@ absl::Status NormRows(const NormTask& task, const KernelStream& stream) {
   RETURN_IF_ERROR(AllowSharedBytes("norm of rows", Norm, shared_bytes));
   return LaunchKernel("norm of rows", Norm,
                       {.grid = static_cast<unsigned>(task.num_rows),
-                       .block = kRowThreads,
+                       .block = kThreads,
                        .shared_bytes = shared_bytes},
                       stream, task);
 }

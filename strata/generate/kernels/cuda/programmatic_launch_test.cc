@@ -86,7 +86,7 @@ class ProgrammaticLaunchTest : public KernelTest {
                         .queries = memory.queries.data(),
                         .partials = memory.partials->data(),
                         .tickets = memory.attention_tickets.data(),
-                        .prefetches = stream.programmatic,
+                        .begins_early = stream.programmatic,
                         .out = memory.attended.forms(),
                         .fault = fault()},
                        stream)

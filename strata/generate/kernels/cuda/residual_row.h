@@ -1,4 +1,4 @@
-// The first half of NormRows for one row and a block of 128 threads, which RouteRows shares.
+// The first half of NormRows for one row, which RouteRows shares, by the first 128 threads of a block.
 #ifndef STRATA_GENERATE_KERNELS_CUDA_RESIDUAL_ROW_H_
 #define STRATA_GENERATE_KERNELS_CUDA_RESIDUAL_ROW_H_
 
@@ -23,30 +23,33 @@ __device__ __forceinline__ void PrefetchNormWeights(const NormTask& task) {
   }
 }
 
-// Element i of a row in thread i % 128, eight of them loaded at once.
+// A row is loaded 16 elements a thread at once, so that most widths wait for memory once.
+inline constexpr int kElementsAtOnce = 16;
+
+// Element i of a row in thread i % 128.
 template <typename Use>
 __device__ __forceinline__ void ForOwnElements(const float* from, const float* and_from, int size,
                                                Use use) {
-  constexpr int kAtOnce = 8;
-  for (int begin = threadIdx.x; begin < size; begin += kAtOnce * kRowThreads) {
-    float a[kAtOnce];
-    float b[kAtOnce];
+  if (threadIdx.x >= kRowThreads) return;
+  for (int begin = threadIdx.x; begin < size; begin += kElementsAtOnce * kRowThreads) {
+    float a[kElementsAtOnce];
+    float b[kElementsAtOnce];
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
+    for (int k = 0; k < kElementsAtOnce; ++k) {
       const int i = begin + k * kRowThreads;
       a[k] = i < size ? from[i] : 0.0f;
       b[k] = i < size && and_from != nullptr ? and_from[i] : 0.0f;
     }
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
+    for (int k = 0; k < kElementsAtOnce; ++k) {
       const int i = begin + k * kRowThreads;
       if (i < size) use(i, a[k], b[k]);
     }
   }
 }
 
-// The new state of a row to shared memory, where thread i % 128 of the block stored element i, and
-// a barrier later for all. Returns what it is multiplied with to be normed.
+// The new state of a row to shared memory: thread i % 128 of the block stored element i. Returns, in
+// all threads and after a barrier, what it is multiplied with to be normed.
 __device__ __forceinline__ float MakeState(const NormTask& task, int row, float* state) {
   __shared__ float accumulators[2][kRowThreads];
   const int size = static_cast<int>(task.out.size);

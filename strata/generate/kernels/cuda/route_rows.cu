@@ -1,10 +1,8 @@
-#include <algorithm>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "glog/logging.h"
 #include "strata/core/status_macros.h"
-#include "strata/generate/kernels/cuda/async_copy.h"
 #include "strata/generate/kernels/cuda/choose_experts.h"
 #include "strata/generate/kernels/cuda/int8_forms.h"
 #include "strata/generate/kernels/cuda/kernel_limits.h"
@@ -17,47 +15,79 @@ namespace {
 
 constexpr int kWarps = kRowThreads / 32;
 constexpr int kValuesPerWarp = 256;
+// Rows of the router that a block has, one a warp when sums are folded.
+constexpr int kBlockExperts = kWarps;
+constexpr int kValuesAtOnce = kElementsAtOnce * kRowThreads;
 
-// Rows [first, first + count) of the router to shared memory.
-__device__ __forceinline__ void FetchRouterRows(const RouteTask& task, int first, int count,
-                                                float4* rows) {
+// What a thread's elements are multiplied with: element k is number begin + k * kRowThreads.
+struct OwnWeights {
+  float norm[kElementsAtOnce];
+  float router[kBlockExperts][kElementsAtOnce];
+};
+
+__device__ __forceinline__ void LoadOwnWeights(const RouteTask& task, int first_expert, int begin,
+                                               OwnWeights& own) {
+  const int size = static_cast<int>(task.norm.out.size);
+  const int count = task.router.num_experts - first_expert;
+  const float* const rows = task.router.weights + int64_t{first_expert} * size;
+#pragma unroll
+  for (int k = 0; k < kElementsAtOnce; ++k) {
+    const int i = begin + k * kRowThreads;
+    own.norm[k] = i < size && task.norm.weight != nullptr ? task.norm.weight[i] : 1.0f;
+#pragma unroll
+    for (int e = 0; e < kBlockExperts; ++e) {
+      own.router[e][k] = i < size && e < count ? rows[int64_t{e} * size + i] : 0.0f;
+    }
+  }
+}
+
+// What LoadOwnWeights will load after the wait.
+__device__ __forceinline__ void PrefetchLaterWeights(const RouteTask& task, int first_expert) {
+  constexpr int kLine = 32;  // Floats of 128 bytes.
   const int64_t size = task.norm.out.size;
-  const auto* from = reinterpret_cast<const float4*>(task.router.weights + first * size);
-  const int num_words = static_cast<int>(count * size / 4);
-  for (int i = threadIdx.x; i < num_words; i += kRowThreads) {
-    CopySixteenAsync(rows + i, from + i);
+  const int end = min(first_expert + kBlockExperts, task.router.num_experts);
+  for (int e = first_expert; e < end; ++e) {
+    for (int64_t i = kValuesAtOnce + threadIdx.x * kLine; i < size; i += kRowThreads * kLine) {
+      PrefetchToL2(task.router.weights + e * size + i);
+    }
+  }
+}
+
+// The blocks of a row share the storing of its state; each thread stores elements of its own.
+__device__ __forceinline__ void StoreState(const NormTask& task, int row, const float* state) {
+  const int size = static_cast<int>(task.out.size);
+  for (int i = blockIdx.x * kRowThreads + threadIdx.x; i < size; i += gridDim.x * kRowThreads) {
+    task.residual.sum[int64_t{row} * size + i] = state[i];
   }
 }
 
 // The state in shared memory becomes the normed activation; each thread does the elements that it
-// stored. Blocks share the storing of the state.
-__device__ __forceinline__ void NormState(const NormTask& task, int row, float inverse,
-                                          float* state) {
-  const int size = static_cast<int>(task.out.size);
-  unsigned turn = 0;
-  for (int i = threadIdx.x; i < size; i += kRowThreads, ++turn) {
-    const float value = state[i];
-    if (task.residual.part != nullptr && turn % gridDim.x == blockIdx.x) {
-      task.residual.sum[int64_t{row} * size + i] = value;
+// stored, and adds their products with the block's rows of the router.
+__device__ __forceinline__ void NormAndMultiply(const RouteTask& task, int first_expert,
+                                                float inverse, OwnWeights& own, float* state,
+                                                float (&sums)[kBlockExperts]) {
+  const int size = static_cast<int>(task.norm.out.size);
+  for (int begin = threadIdx.x; begin < size; begin += kValuesAtOnce) {
+    if (begin >= kValuesAtOnce) LoadOwnWeights(task, first_expert, begin, own);
+#pragma unroll
+    for (int k = 0; k < kElementsAtOnce; ++k) {
+      const int i = begin + k * kRowThreads;
+      if (i >= size) continue;
+      const float normed = f32::Mul(f32::Mul(inverse, state[i]), own.norm[k]);
+      state[i] = normed;
+#pragma unroll
+      for (int e = 0; e < kBlockExperts; ++e) {
+        sums[e] = f32::Fma(own.router[e][k], normed, sums[e]);
+      }
     }
-    const float normed = f32::Mul(inverse, value);
-    state[i] = task.weight == nullptr ? normed : f32::Mul(normed, task.weight[i]);
   }
 }
 
-// A warp computes the product of one row of the router with the activation.
 __device__ __forceinline__ void StoreLogit(const RouteTask& task, int row, int expert,
-                                           const float4* weights, const float4* activation) {
-  const int num_words = static_cast<int>(task.norm.out.size / 4);
-  const int lane = threadIdx.x % 32;
-  float4 accumulators = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll 4
-  for (int i = lane; i < num_words; i += 32) FmaFour(weights[i], activation[i], accumulators);
-  float logit = FoldWarp(accumulators);
+                                           float logit) {
   const DeviceRouter& router = task.router;
   if (router.logit_scale != 1.0f) logit = f32::Mul(logit, router.logit_scale);
   if (router.logit_bias != nullptr) logit = f32::Add(logit, router.logit_bias[expert]);
-  if (lane != 0) return;
   if (!f32::IsFinite(logit)) {
     ReportFault(task.fault, row);
     logit = 0.0f;
@@ -65,15 +95,14 @@ __device__ __forceinline__ void StoreLogit(const RouteTask& task, int row, int e
   task.logits[int64_t{row} * router.num_experts + expert] = logit;
 }
 
-// The blocks of a row share the 256s of its activation.
+// The blocks of a row share the 256s of its activation, the first warp last: it takes the ticket.
 __device__ __forceinline__ void StoreActivation(const NormTask& task, int row,
                                                 const float4* activation) {
   const int size = static_cast<int>(task.out.size);
-  const int lane = threadIdx.x % 32;
-  const int warp = blockIdx.x * kWarps + threadIdx.x / 32;
-  const int num_warps = gridDim.x * kWarps;
-  for (int begin = warp * kValuesPerWarp; begin < size; begin += num_warps * kValuesPerWarp) {
-    const int i = begin + 8 * lane;
+  const int warp = (kWarps - 1 - threadIdx.x / 32) * gridDim.x + blockIdx.x;
+  const int stride = gridDim.x * kWarps * kValuesPerWarp;
+  for (int begin = warp * kValuesPerWarp; begin < size; begin += stride) {
+    const int i = begin + 8 * (threadIdx.x % 32);
     EightValues values = {};
     if (i < size) {
       const float4 low = activation[i / 4];
@@ -84,48 +113,44 @@ __device__ __forceinline__ void StoreActivation(const NormTask& task, int row,
   }
 }
 
-// Block (i, row) has `rows_per_block` rows of the router.
-__global__ void __launch_bounds__(kRowThreads) Route(RouteTask task, int rows_per_block) {
-  extern __shared__ float4 shared[];
+// Block (i, row) has rows i * kBlockExperts and on of the router.
+__global__ void __launch_bounds__(kRowThreads) Route(RouteTask task) {
+  extern __shared__ float4 activation[];
   __shared__ RoutingScratch scratch;
+  __shared__ float accumulators[kBlockExperts][kRowThreads];
+  __shared__ bool is_last;
   const DeviceRouter& router = task.router;
-  float4* const activation = shared;
-  float4* const router_rows = shared + task.norm.out.size / 4;
-  const int first = blockIdx.x * rows_per_block;
-  const int count = min(rows_per_block, router.num_experts - first);
+  const int first_expert = blockIdx.x * kBlockExperts;
   const int row = blockIdx.y;
-  FetchRouterRows(task, first, count, router_rows);
+  const int warp = threadIdx.x / 32;
+  OwnWeights own;
+  LoadOwnWeights(task, first_expert, threadIdx.x, own);
+  PrefetchLaterWeights(task, first_expert);
   PrefetchNormWeights(task.norm);
   WaitForPredecessor();
   ReleaseSuccessor();
   auto* const state = reinterpret_cast<float*>(activation);
-  NormState(task.norm, row, MakeState(task.norm, row, state), state);
-  WaitForAsyncCopies();
+  const float inverse = MakeState(task.norm, row, state);
+  if (task.norm.residual.part != nullptr) StoreState(task.norm, row, state);
+  float sums[kBlockExperts] = {};
+  NormAndMultiply(task, first_expert, inverse, own, state, sums);
+#pragma unroll
+  for (int e = 0; e < kBlockExperts; ++e) accumulators[e][threadIdx.x] = sums[e];
   __syncthreads();
-  const int warp = threadIdx.x / 32;
-  if (warp < count) {
-    StoreLogit(task, row, first + warp, router_rows + warp * (task.norm.out.size / 4), activation);
-  }
+  const float logit = FoldShared(accumulators[warp]);
+  const int expert = first_expert + warp;
+  if (threadIdx.x % 32 == 0 && expert < router.num_experts) StoreLogit(task, row, expert, logit);
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = TakeTicket(&task.tickets[row], gridDim.x);
   StoreActivation(task.norm, row, activation);
-  if (!IsLastBlock(&task.tickets[row], gridDim.x)) return;
+  __syncthreads();
+  if (!is_last) return;
   const float* const logits = task.logits + int64_t{row} * router.num_experts;
   for (int e = threadIdx.x; e < router.num_experts; e += kRowThreads) {
     scratch.logits[e] = LoadFromL2(logits + e);
   }
   ChooseExperts(router, scratch, task.experts + row * router.num_chosen,
                 task.weights + row * router.num_chosen);
-}
-
-size_t SharedBytes(int64_t size, int rows_per_block) {
-  return (1 + rows_per_block) * size * sizeof(float);
-}
-
-// As many as there are warps, unless the rows are long: every card has this much shared memory.
-int RowsPerBlock(int64_t size) {
-  constexpr size_t kSharedBytes = 80 << 10;
-  int rows = kWarps;
-  while (rows > 1 && SharedBytes(size, rows) > kSharedBytes) rows /= 2;
-  return rows;
 }
 
 void CheckRouter(const DeviceRouter& router) {
@@ -146,14 +171,13 @@ absl::Status RouteRows(const RouteTask& task, const KernelStream& stream) {
   CHECK(norm.gather == nullptr);
   CHECK(norm.residual.part == nullptr || norm.residual.sum != norm.x);
   CheckRouter(task.router);
-  const int rows_per_block = RowsPerBlock(norm.out.size);
-  const size_t shared_bytes = SharedBytes(norm.out.size, rows_per_block);
+  const size_t shared_bytes = norm.out.size * sizeof(float);
   RETURN_IF_ERROR(AllowSharedBytes("router", Route, shared_bytes));
-  const int num_blocks = (task.router.num_experts + rows_per_block - 1) / rows_per_block;
+  const int num_blocks = (task.router.num_experts + kBlockExperts - 1) / kBlockExperts;
   return LaunchKernel(
       "router", Route,
       {.grid = dim3(num_blocks, norm.num_rows), .block = kRowThreads, .shared_bytes = shared_bytes},
-      stream, task, rows_per_block);
+      stream, task);
 }
 
 }  // namespace strata
