@@ -177,6 +177,8 @@ absl::Status CudaLayers::Attend(int layer, const SelfAttention& attention) {
                      .queries = memory_.queries,
                      .partials = memory_.partials,
                      .tickets = memory_.attention_tickets,
+                     // PrepareHeads is right before; it stores keys and values of this step.
+                     .begins_early = true,
                      .out = VectorsFor(memory_.attended, attention.output.weights.columns,
                                        {attention.output.weights.type}),
                      .fault = InputOf(attention.output.name)},
