@@ -23,7 +23,8 @@ struct FaultReport {
 
 #ifdef __CUDACC__
 __device__ __forceinline__ void ReportFault(const FaultReport& report, int row) {
-  atomicMin(report.word, EncodeFault(report.operation, static_cast<uint32_t>(row)));
+  // EncodeFault is a function of the host.
+  atomicMin(report.word, report.operation << 8 | static_cast<uint32_t>(row));
 }
 #endif
 

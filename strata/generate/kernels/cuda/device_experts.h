@@ -1,0 +1,46 @@
+// The routed experts of a layer as kernels see them: which a row goes to, where each lies, and what
+// all of one role have in common.
+#ifndef STRATA_GENERATE_KERNELS_CUDA_DEVICE_EXPERTS_H_
+#define STRATA_GENERATE_KERNELS_CUDA_DEVICE_EXPERTS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "strata/core/block_type.h"
+
+namespace strata {
+
+// Where an expert's matrices begin: in a slot, or in pinned host memory. Any address will do, one
+// that is 16-byte aligned is the fastest.
+struct DeviceExpert {
+  const std::byte* gate = nullptr;
+  const std::byte* up = nullptr;
+  const std::byte* down = nullptr;
+  uint64_t unused = 0;  // An entry is 32 bytes, so that none straddles a sector.
+};
+static_assert(sizeof(DeviceExpert) == 32);
+
+// The choices of a step, best first: entry (row, rank) is number row * num_chosen + rank. Indices
+// are always below num_experts, also where a router's scores were not finite. The experts of a row
+// differ.
+struct DeviceRouting {
+  int num_experts = 0;
+  int num_chosen = 0;
+  const int32_t* experts = nullptr;  // [rows][num_chosen]
+  const float* weights = nullptr;    // [rows][num_chosen]
+};
+
+// One role of all experts of a layer: y = scale * (weights x) + bias, as ExpertLinears.
+struct DeviceExpertMatrix {
+  BlockType type = BlockType::kF32;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  const float* scales = nullptr;  // [num_experts]; null: all 1.
+  const float* biases = nullptr;  // [num_experts][rows]; null: none.
+};
+
+inline constexpr int kMaxChosenExperts = 32;
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_KERNELS_CUDA_DEVICE_EXPERTS_H_
