@@ -86,12 +86,71 @@ __device__ __forceinline__ float2 LoadTwoFromL2(const float* from) {
   asm volatile("ld.global.cg.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "l"(from) : "memory");
   return x;
 }
-__device__ __forceinline__ float4 LoadFourFromL2(const float* from) {
+__device__ __forceinline__ float4 LoadFourFromL2(const float* from, bool is_there = true) {
   float4 x;
-  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
-               : "l"(from)
-               : "memory");
+  asm volatile(
+      "{\n"
+      "  .reg .pred there;\n"
+      "  setp.ne.u32 there, %5, 0;\n"
+      "  mov.f32 %0, 0f00000000;\n"
+      "  mov.f32 %1, 0f00000000;\n"
+      "  mov.f32 %2, 0f00000000;\n"
+      "  mov.f32 %3, 0f00000000;\n"
+      "  @there ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];\n"
+      "}"
+      : "=&f"(x.x), "=&f"(x.y), "=&f"(x.z), "=&f"(x.w)
+      : "l"(from), "r"(static_cast<uint32_t>(is_there))
+      : "memory");
+  return x;
+}
+
+// 16 bytes that are read once, or zeros; without a branch, so that many can be on their way.
+__device__ __forceinline__ uint4 LoadOrZero(const void* from, bool is_there) {
+  uint4 x;
+  asm volatile(
+      "{\n"
+      "  .reg .pred there;\n"
+      "  setp.ne.u32 there, %5, 0;\n"
+      "  mov.u32 %0, 0;\n"
+      "  mov.u32 %1, 0;\n"
+      "  mov.u32 %2, 0;\n"
+      "  mov.u32 %3, 0;\n"
+      "  @there ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n"
+      "}"
+      : "=&r"(x.x), "=&r"(x.y), "=&r"(x.z), "=&r"(x.w)
+      : "l"(from), "r"(static_cast<uint32_t>(is_there))
+      : "memory");
+  return x;
+}
+
+__device__ __forceinline__ uint2 LoadTwoWordsOrZero(const void* from, bool is_there) {
+  uint2 x;
+  asm volatile(
+      "{\n"
+      "  .reg .pred there;\n"
+      "  setp.ne.u32 there, %3, 0;\n"
+      "  mov.u32 %0, 0;\n"
+      "  mov.u32 %1, 0;\n"
+      "  @there ld.global.L1::no_allocate.v2.u32 {%0, %1}, [%2];\n"
+      "}"
+      : "=&r"(x.x), "=&r"(x.y)
+      : "l"(from), "r"(static_cast<uint32_t>(is_there))
+      : "memory");
+  return x;
+}
+// This one stays in L1: neighbours are read by other lanes.
+__device__ __forceinline__ uint32_t LoadWordOrZero(const void* from, bool is_there) {
+  uint32_t x;
+  asm volatile(
+      "{\n"
+      "  .reg .pred there;\n"
+      "  setp.ne.u32 there, %2, 0;\n"
+      "  mov.u32 %0, 0;\n"
+      "  @there ld.global.u32 %0, [%1];\n"
+      "}"
+      : "=&r"(x)
+      : "l"(from), "r"(static_cast<uint32_t>(is_there))
+      : "memory");
   return x;
 }
 

@@ -7,6 +7,7 @@
 
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/cuda/prompt_format.h"
+#include "strata/generate/kernels/cuda/prompt_fragments.h"
 #include "strata/generate/kernels/cuda/prompt_int8_shared.cuh"
 #include "strata/generate/kernels/cuda/prompt_mma.cuh"
 #include "strata/generate/numerics/numerics.h"

@@ -28,7 +28,7 @@ template <BlockType kType, int kTiles>
 __global__ void __launch_bounds__(kPromptThreads, 1)
     PromptInt8Kernel(const __grid_constant__ PromptArguments p) {
   using Shared = PromptShared<kType, kTiles>;
-  extern __shared__ uint8_t memory[];
+  extern __shared__ uint4 memory[];
   auto& shared = *reinterpret_cast<typename Shared::Buffers*>(memory);
   WaitForPredecessor();
   ReleaseSuccessor();

@@ -58,6 +58,7 @@ struct PromptShared {
     float activation_sums[2][kMins32 ? 8 : 1][kMins32 ? kScaleStride : 4];
     PromptTileRows<kActivations> rows;
   };
+  static_assert(sizeof(Buffers) <= 227 << 10);  // What a block of compute capability 9.0 can have.
 };
 
 // kUnit bytes at a time, of rows whose groups begin at multiples of that.

@@ -10,9 +10,11 @@
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/prompt_arguments.h"
+#include "strata/generate/kernels/cuda/prompt_fragments.h"
 #include "strata/generate/kernels/cuda/prompt_kernels.h"
 #include "strata/generate/kernels/cuda/prompt_mma.cuh"
 #include "strata/generate/kernels/cuda/prompt_split.h"
+#include "strata/generate/kernels/cuda/prompt_terms.cuh"
 #include "strata/generate/kernels/cuda/prompt_tile.cuh"
 #include "strata/generate/numerics/numerics.h"
 
@@ -72,54 +74,27 @@ __device__ __forceinline__ Eight<Number> LoadEight(const uint8_t* row, int colum
   return eight;
 }
 
-// The terms of eight f32 numbers, each to its own array.
-__device__ __forceinline__ void StoreTerm(const uint16_t (&terms)[8], uint8_t* to) {
-  uint32_t words[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-    words[i] = terms[2 * i] | static_cast<uint32_t>(terms[2 * i + 1]) << 16;
-  *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
-}
-
-__device__ __forceinline__ void StoreBfloats(const Eight<uint32_t>& eight, uint8_t* to,
-                                             int term_bytes) {
-  ThreeBfloats split[8];
-#pragma unroll
-  for (int i = 0; i < 8; ++i) split[i] = SplitBfloats(f32::FromBits(eight.number[i]));
-#pragma unroll
-  for (int k = 0; k < 3; ++k) {
-    uint16_t terms[8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i) terms[i] = split[i].term[k];
-    StoreTerm(terms, to + k * term_bytes);
-  }
-}
-
 // A warp has 4 vectors of 64, a lane 8 numbers of one. Returns what products are multiplied with.
-__device__ __forceinline__ float StoreHalves(const Eight<uint32_t>& eight, uint8_t* to,
-                                             int term_bytes) {
-  uint32_t max = 0;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const uint32_t magnitude = eight.number[i] & 0x7fffffffu;
-    max = magnitude > max ? magnitude : max;
-  }
+__device__ __forceinline__ float StoreScaledHalves(const float (&values)[8], uint8_t* to,
+                                                   int term_bytes) {
+  uint32_t max_bits = MaxMagnitudeBits(values);
 #pragma unroll
   for (int mask = 1; mask < 8; mask *= 2) {
-    const uint32_t other = __shfl_xor_sync(0xffffffffu, max, mask);
-    max = other > max ? other : max;
+    max_bits = max(max_bits, __shfl_xor_sync(0xffffffffu, max_bits, mask));
   }
-  const PowerOfTwo power = PowerFor(max);
-  uint16_t high[8], low[8];
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const TwoHalves split = SplitHalves(f32::Mul(f32::FromBits(eight.number[i]), power.down));
-    high[i] = split.high;
-    low[i] = split.low;
-  }
-  StoreTerm(high, to);
-  StoreTerm(low, to + term_bytes);
+  const PowerOfTwo power = PowerFor(max_bits);
+  StoreHalves(values, power.down, to, term_bytes);
   return power.up;
+}
+
+struct EightFloats {
+  float value[8];
+};
+__device__ __forceinline__ EightFloats ToFloats(const Eight<uint32_t>& eight) {
+  EightFloats floats;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) floats.value[i] = f32::FromBits(eight.number[i]);
+  return floats;
 }
 
 // What a thread brings of 64 columns: of weights 4 times 8 in rows 32 apart, of vectors twice.
@@ -151,7 +126,7 @@ class Piece {
     for (int i = 0; i < 4; ++i) {
       uint8_t* const to = &shared.weights[buffer][0][offset + 32 * i * kStride];
       if constexpr (kType == BlockType::kF32) {
-        StoreBfloats(weights_[i], to, kPromptTileWeights * kStride);
+        StoreBfloats(ToFloats(weights_[i]).value, to, kPromptTileWeights * kStride);
       } else {
         StoreTerm(weights_[i].number, to);
       }
@@ -160,10 +135,10 @@ class Piece {
     for (int i = 0; i < 2; ++i) {
       uint8_t* const to = &shared.vectors[buffer][0][offset + 32 * i * kStride];
       if constexpr (Terms<kType>::kHalves) {
-        const float power = StoreHalves(vectors_[i], to, kVectors * kStride);
+        const float power = StoreScaledHalves(ToFloats(vectors_[i]).value, to, kVectors * kStride);
         if (threadIdx.x % 8 == 0) shared.powers[buffer][row + 32 * i] = power;
       } else {
-        StoreBfloats(vectors_[i], to, kVectors * kStride);
+        StoreBfloats(ToFloats(vectors_[i]).value, to, kVectors * kStride);
       }
     }
   }
@@ -237,7 +212,7 @@ __device__ __forceinline__ void AddColumns(const Buffers<kType>& shared, int buf
 template <BlockType kType>
 __global__ void __launch_bounds__(kPromptThreads, 1)
     PromptNumberKernel(const __grid_constant__ PromptArguments p) {
-  extern __shared__ uint8_t memory[];
+  extern __shared__ uint4 memory[];
   auto& shared = *reinterpret_cast<Buffers<kType>*>(memory);
   WaitForPredecessor();
   ReleaseSuccessor();

@@ -1,12 +1,6 @@
 // The tensor core instructions of prompt kernels, on fragments in registers, and the loads of these
 // from shared memory.
-//
-// A warp multiplies 16 rows of A with 8 columns of B: lane l has g = l / 4 and t = l % 4. Of the
-// result it holds rows g (0, 1) and g + 8 (2, 3), columns 2t and 2t + 1. An operand register has
-// four bytes or two halves that neighbour in k: those from number 4t, or 2t, on of a run of 16
-// bytes; A's registers are (row g, run 0), (row g + 8, run 0), (row g, run 1), (row g + 8, run 1),
-// B's (column g, run 0), (column g, run 1). These are what ldmatrix gives for matrices of 8 rows of
-// 16 bytes, whatever the type.
+// prompt_fragments.h says what a lane holds.
 #ifndef STRATA_GENERATE_KERNELS_CUDA_PROMPT_MMA_CUH_
 #define STRATA_GENERATE_KERNELS_CUDA_PROMPT_MMA_CUH_
 
@@ -66,15 +60,6 @@ __device__ __forceinline__ void LoadMatricesTransposed(uint32_t (&r)[4], uint32_
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                : "r"(address)
                : "memory");
-}
-
-// Of the lane: the offset of its row for four matrices that are A of 16 rows and two runs of 16
-// bytes, and for two neighbouring Bs of 8 columns each and two runs. `stride` is that of rows.
-__device__ __forceinline__ uint32_t OffsetInA(int lane, int stride) {
-  return lane % 16 * stride + lane / 16 * 16;
-}
-__device__ __forceinline__ uint32_t OffsetInTwoBs(int lane, int stride) {
-  return (lane / 16 * 8 + lane % 8) * stride + lane / 8 % 2 * 16;
 }
 
 // kBytes, 4, 8 or 16, that land later; both addresses are multiples.

@@ -12,6 +12,7 @@
 
 #include "absl/types/span.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 
@@ -46,8 +47,8 @@ struct PagePatch {
 // keeps beside them (cache/tier/expert_table.h).
 struct ExpertPatch {
   int64_t index = 0;
+  uint64_t padding = 0;  // Before the entry, which is moved by words of 16 bytes.
   uint64_t entry[4] = {};
-  uint64_t padding = 0;
 };
 static_assert(sizeof(PagePatch) == 16 && sizeof(ExpertPatch) == 48);
 
@@ -62,21 +63,21 @@ struct StepBlockLayout {
   int max_expert_patches = 0;
 
   // In floats from the beginning of the rotary part; its end for rotation == num_rotations.
-  int64_t rotation_offset(int rotation) const {
+  STRATA_NUMERIC int64_t rotation_offset(int rotation) const {
     int64_t offset = 0;
     for (int i = 0; i < rotation; ++i) offset += int64_t{kMaxRows} * rotation_dims[i];
     return offset;
   }
-  int64_t rotary_floats() const { return rotation_offset(num_rotations); }
+  STRATA_NUMERIC int64_t rotary_floats() const { return rotation_offset(num_rotations); }
   // In bytes from the beginning of the block.
-  static constexpr int64_t rotary_bytes_offset() { return sizeof(DeviceStep); }
-  int64_t page_patches_offset() const {
+  STRATA_NUMERIC static int64_t rotary_bytes_offset() { return sizeof(DeviceStep); }
+  STRATA_NUMERIC int64_t page_patches_offset() const {
     return rotary_bytes_offset() + rotary_floats() * int64_t{sizeof(float)};
   }
-  int64_t expert_patches_offset() const {
+  STRATA_NUMERIC int64_t expert_patches_offset() const {
     return page_patches_offset() + max_page_patches * int64_t{sizeof(PagePatch)};
   }
-  int64_t bytes() const {
+  STRATA_NUMERIC int64_t bytes() const {
     return expert_patches_offset() + max_expert_patches * int64_t{sizeof(ExpertPatch)};
   }
 };
