@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -33,8 +34,10 @@ cudaEvent_t EventOf(const DeviceEvent& event) { return static_cast<cudaEvent_t>(
 
 class CudaDevice : public Device {
  public:
-  CudaDevice(int ordinal, DeviceProperties properties)
-      : ordinal_(ordinal), properties_(std::move(properties)) {}
+  CudaDevice(const CudaDeviceOptions& options, DeviceProperties properties)
+      : ordinal_(options.ordinal),
+        memory_limit_(options.memory_limit),
+        properties_(std::move(properties)) {}
   ~CudaDevice() override;
 
   const DeviceProperties& properties() const override { return properties_; }
@@ -71,11 +74,17 @@ class CudaDevice : public Device {
                                                 unsigned int flags);
   absl::Status CopyOneBatch(absl::Span<const HostToDeviceCopy> copies, cudaStream_t stream);
 
+  // Counts an allocation; false when it would exceed the limit.
+  bool TakeFromLimit(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+
   const int ordinal_;
+  const int64_t memory_limit_;  // 0: none.
   const DeviceProperties properties_;
   std::atomic<bool> has_batched_copies_ = CUDART_VERSION >= 13000;
   Mutex mutex_;
   std::vector<cudaEvent_t> events_ ABSL_GUARDED_BY(mutex_);
+  int64_t allocated_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_map<void*, int64_t> allocations_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Destructors have nobody to tell.
@@ -92,15 +101,37 @@ absl::StatusOr<DeviceMemoryInfo> CudaDevice::GetMemoryInfo() {
   RETURN_IF_ERROR(Activate());
   size_t free = 0, total = 0;
   RETURN_IF_ERROR(CudaStatus(cudaMemGetInfo(&free, &total), "cudaMemGetInfo"));
-  return DeviceMemoryInfo{.free_bytes = static_cast<int64_t>(free),
-                          .total_bytes = static_cast<int64_t>(total)};
+  DeviceMemoryInfo info = {.free_bytes = static_cast<int64_t>(free),
+                           .total_bytes = static_cast<int64_t>(total)};
+  if (memory_limit_ == 0) return info;
+  MutexLock lock(&mutex_);
+  info.total_bytes = std::min(info.total_bytes, memory_limit_);
+  info.free_bytes = std::min(info.free_bytes, memory_limit_ - allocated_bytes_);
+  return info;
+}
+
+bool CudaDevice::TakeFromLimit(int64_t bytes) {
+  MutexLock lock(&mutex_);
+  if (memory_limit_ > 0 && bytes > memory_limit_ - allocated_bytes_) return false;
+  allocated_bytes_ += bytes;
+  return true;
 }
 
 absl::StatusOr<DeviceMemory> CudaDevice::Allocate(int64_t bytes) {
   CHECK_GT(bytes, 0);
   RETURN_IF_ERROR(Activate());
+  if (!TakeFromLimit(bytes)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        bytes, " bytes of GPU memory are more than the limit of ", memory_limit_, " leaves"));
+  }
   void* memory = nullptr;
-  RETURN_IF_ERROR(CudaStatus(cudaMalloc(&memory, bytes), "cudaMalloc", bytes));
+  const absl::Status allocated = CudaStatus(cudaMalloc(&memory, bytes), "cudaMalloc", bytes);
+  MutexLock lock(&mutex_);
+  if (!allocated.ok()) {
+    allocated_bytes_ -= bytes;
+    return allocated;
+  }
+  allocations_[memory] = bytes;
   return DeviceMemory(DeviceLoan(*this, DeviceLoan::Kind::kMemory, memory), bytes);
 }
 
@@ -234,7 +265,13 @@ void CudaDevice::Drain(const DeviceEvent& event) {
   if (!event.empty()) LogFailure(cudaEventSynchronize(EventOf(event)), "cudaEventSynchronize");
 }
 
-void CudaDevice::FreeMemory(void* handle) { LogFailure(cudaFree(handle), "cudaFree"); }
+void CudaDevice::FreeMemory(void* handle) {
+  LogFailure(cudaFree(handle), "cudaFree");
+  MutexLock lock(&mutex_);
+  const auto allocation = allocations_.find(handle);
+  allocated_bytes_ -= allocation->second;
+  allocations_.erase(allocation);
+}
 
 void CudaDevice::FreePinned(void* handle) { LogFailure(cudaFreeHost(handle), "cudaFreeHost"); }
 
@@ -286,7 +323,8 @@ absl::StatusOr<bool> Supports(cudaDeviceAttr attribute, int ordinal) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> CreateCudaDevice(int ordinal) {
+absl::StatusOr<std::unique_ptr<Device>> CreateCudaDevice(const CudaDeviceOptions& options) {
+  const int ordinal = options.ordinal;
   int num_devices = 0;
   if (const absl::Status found = CudaStatus(cudaGetDeviceCount(&num_devices), "cudaGetDeviceCount");
       !found.ok()) {
@@ -299,13 +337,14 @@ absl::StatusOr<std::unique_ptr<Device>> CreateCudaDevice(int ordinal) {
   RETURN_IF_ERROR(CudaStatus(cudaSetDevice(ordinal), "cudaSetDevice"));
   cudaDeviceProp card = {};
   RETURN_IF_ERROR(CudaStatus(cudaGetDeviceProperties(&card, ordinal), "cudaGetDeviceProperties"));
-  DeviceProperties properties = {.name = card.name, .is_gpu = true};
+  DeviceProperties properties = {
+      .name = card.name, .is_gpu = true, .compute_capability = 10 * card.major + card.minor};
   ASSIGN_OR_RETURN(properties.can_register_read_only,
                    Supports(cudaDevAttrHostRegisterReadOnlySupported, ordinal));
   ASSIGN_OR_RETURN(properties.reads_host_memory,
                    Supports(cudaDevAttrCanUseHostPointerForRegisteredMem, ordinal));
   properties.pins_count_as_locked = PinsCountAsLocked();
-  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(ordinal, std::move(properties)));
+  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(options, std::move(properties)));
 }
 
 }  // namespace strata

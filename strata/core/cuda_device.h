@@ -5,6 +5,7 @@
 #ifndef STRATA_CORE_CUDA_DEVICE_H_
 #define STRATA_CORE_CUDA_DEVICE_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -12,9 +13,14 @@
 
 namespace strata {
 
-// The card with this number, as the driver counts them. Its stream handles are cudaStream_t, its
-// event handles cudaEvent_t.
-absl::StatusOr<std::unique_ptr<Device>> CreateCudaDevice(int ordinal = 0);
+struct CudaDeviceOptions {
+  int ordinal = 0;  // As the driver counts them.
+  // Bytes of its memory that may be used; 0: all. It then looks like a smaller card.
+  int64_t memory_limit = 0;
+};
+
+// A card. Its stream handles are cudaStream_t, its event handles cudaEvent_t.
+absl::StatusOr<std::unique_ptr<Device>> CreateCudaDevice(const CudaDeviceOptions& options = {});
 
 }  // namespace strata
 

@@ -6,7 +6,7 @@
 
 namespace strata {
 
-absl::StatusOr<std::unique_ptr<Device>> CreateCudaDevice(int) {
+absl::StatusOr<std::unique_ptr<Device>> CreateCudaDevice(const CudaDeviceOptions&) {
   return absl::UnavailableError("no CUDA device: this program was built without the CUDA toolkit");
 }
 

@@ -22,7 +22,7 @@ namespace strata {
 namespace {
 
 TEST(CreateCudaDeviceTest, IsUnavailableWhereThereIsNoSuchCard) {
-  const absl::Status status = CreateCudaDevice(1000).status();
+  const absl::Status status = CreateCudaDevice({.ordinal = 1000}).status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 

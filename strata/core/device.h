@@ -32,6 +32,7 @@ namespace strata {
 struct DeviceProperties {
   std::string name;
   bool is_gpu = false;
+  int compute_capability = 0;  // Of a CUDA card: 90 is 9.0.
   // RegisterReadOnly may work: a file mapped read-only can be pinned in place.
   bool can_register_read_only = false;
   // Kernels may read pinned memory at the address that the host uses.

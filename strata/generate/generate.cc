@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
+#include "strata/core/cli/byte_size.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/runfiles.h"
 #include "strata/core/cli/thread_count.h"
@@ -24,6 +25,7 @@
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/kv_type.h"
 #include "strata/generate/kernels/isa.h"
+#include "strata/generate/loading/text_model.h"
 
 DEFINE_string(
     model, "",
@@ -59,7 +61,8 @@ DEFINE_int32(threads, 0, "Threads that compute; 0: one for each CPU of this proc
 DEFINE_int32(max_context, 0, "Tokens of prompt and answer together; 0: what the model allows.");
 DEFINE_int32(prompt_batch, 128, "Tokens of the prompt computed at once.");
 DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
-DEFINE_string(device, "auto", "What computes: cpu, cuda or auto.");
+DEFINE_string(device, "auto", "What computes: cpu, cuda, or auto for a GPU where one is usable.");
+DEFINE_string(vram_limit, "", "Bytes of GPU memory to use at most; empty: all that is free.");
 DEFINE_string(isa, "auto",
               "Instruction set of the CPU kernels: scalar, avx2, avx512, or auto for the best. The "
               "results are the same.");
@@ -82,6 +85,7 @@ DEFINE_validator(repetition_window, &strata::IsNotNegative);
 DEFINE_validator(threads, &strata::IsNotNegative);
 DEFINE_validator(max_context, &strata::IsNotNegative);
 DEFINE_validator(prompt_batch, &strata::IsPositive);
+DEFINE_validator(vram_limit, &strata::IsByteSize);
 
 namespace strata {
 namespace {
@@ -107,16 +111,7 @@ std::optional<std::string> ValueIfGiven(const char* flag, const std::string& val
   return IsGiven(flag) ? std::optional<std::string>(value) : std::nullopt;
 }
 
-absl::Status CheckDevice() {
-  if (FLAGS_device == "cpu" || FLAGS_device == "auto") return absl::OkStatus();
-  if (FLAGS_device == "cuda") {
-    return MachineError("--device=cuda: this version computes on the CPU alone");
-  }
-  return UsageError(absl::StrCat("--device is ", FLAGS_device, "; cpu, cuda and auto are known"));
-}
-
 absl::StatusOr<EngineOptions> EngineOptionsFromFlags() {
-  RETURN_IF_ERROR(CheckDevice());
   ASSIGN_OR_RETURN(const Isa isa, ParseIsa(FLAGS_isa));
   SetIsa(isa);
   EngineOptions options = {.max_context = FLAGS_max_context};
@@ -126,6 +121,21 @@ absl::StatusOr<EngineOptions> EngineOptionsFromFlags() {
     return UsageError(absl::StrCat("--kv is ", FLAGS_kv, "; f32, f16 and int8 are known"));
   }
   options.kv_type = *kv_type;
+  return options;
+}
+
+absl::StatusOr<TextModel::Options> OpenOptionsFromFlags() {
+  TextModel::Options options;
+  const std::optional<TextModel::ComputesOn> device = TextModel::ParseComputesOn(FLAGS_device);
+  if (!device.has_value()) {
+    return UsageError(absl::StrCat("--device is ", FLAGS_device, "; cpu, cuda and auto are known"));
+  }
+  options.device = *device;
+  if (!FLAGS_vram_limit.empty()) {
+    ASSIGN_OR_RETURN(options.vram_limit, ParseByteSize(FLAGS_vram_limit));
+  }
+  ASSIGN_OR_RETURN(options.engine, EngineOptionsFromFlags());
+  ASSIGN_OR_RETURN(options.experts, ExpertOptionsFromFlags());
   return options;
 }
 
@@ -164,8 +174,7 @@ absl::StatusOr<GenerateOptions> Options() {
                              .json = FLAGS_json,
                              .dump_logits = FLAGS_dump_logits};
   ASSIGN_OR_RETURN(options.model, ModelPath());
-  ASSIGN_OR_RETURN(options.engine, EngineOptionsFromFlags());
-  ASSIGN_OR_RETURN(options.experts, ExpertOptionsFromFlags());
+  ASSIGN_OR_RETURN(options.open, OpenOptionsFromFlags());
   ASSIGN_OR_RETURN(options.sampling, SamplingOptions());
   if (!absl::CUnescape(FLAGS_stop, &options.stop)) {
     return UsageError(absl::StrCat("--stop has a wrong escape: ", FLAGS_stop));

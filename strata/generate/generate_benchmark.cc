@@ -1,8 +1,12 @@
-// How fast a model runs on this machine's CPU: see kUsage and
-// strata/generate/benchmark/speed_benchmark.h.
+// How fast a model runs on this machine: see kUsage, and strata/generate/benchmark for what is
+// measured (speed_benchmark.h on the CPU, depth_benchmark.h on a GPU).
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
+#include "strata/core/cli/byte_size.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/runfiles.h"
@@ -19,9 +24,12 @@
 #include "strata/core/cli/tool_main.h"
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/benchmark/depth_benchmark.h"
 #include "strata/generate/benchmark/speed_benchmark.h"
 #include "strata/generate/benchmark/speed_report.h"
+#include "strata/generate/commands/expert_flags.h"
 #include "strata/generate/commands/text_input.h"
+#include "strata/generate/engine/kv_type.h"
 #include "strata/generate/kernels/isa.h"
 #include "strata/generate/loading/text_model.h"
 #include "strata/generate/tokenizer/text_piece.h"
@@ -35,6 +43,13 @@ DEFINE_string(tokens_file, "", "Instead: token ids, separated by white space.");
 DEFINE_int32(prompt_tokens, 128, "Tokens of the text that are the prompt.");
 DEFINE_int32(decode_tokens, 128, "Tokens after those, fed one by one.");
 DEFINE_int32(prompt_batch, 128, "Tokens of the prompt computed at once.");
+DEFINE_string(device, "cpu", "What computes: cpu or cuda.");
+DEFINE_string(vram_limit, "", "Bytes of GPU memory to use at most; empty: all that is free.");
+DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
+DEFINE_string(
+    depths, "128,4096",
+    "With --device cuda, instead of --prompt_tokens: tokens of context before the decode, "
+    "separated by commas.");
 DEFINE_string(threads, "2", "Numbers of threads to measure with, separated by commas.");
 DEFINE_int32(repetitions, 9, "How often all of it is measured.");
 DEFINE_string(isa, "auto", "Instruction set: scalar, avx2, avx512, or auto for the best.");
@@ -43,12 +58,15 @@ DEFINE_validator(prompt_tokens, &strata::IsPositive);
 DEFINE_validator(decode_tokens, &strata::IsPositive);
 DEFINE_validator(prompt_batch, &strata::IsPositive);
 DEFINE_validator(repetitions, &strata::IsPositive);
+DEFINE_validator(vram_limit, &strata::IsByteSize);
 
 namespace strata {
 namespace {
 
 constexpr char kUsage[] =
-    "generate_benchmark [--model FILE] [--text FILE|--tokens_file FILE] [--threads N,N...]";
+    "generate_benchmark [--model FILE] [--text FILE|--tokens_file FILE] [--threads N,N...]\n"
+    "generate_benchmark --device cuda [--model FILE] [--text FILE|--tokens_file FILE] [--depths "
+    "N,N...]";
 constexpr char kDefaultModel[] = "testdata/strata-tiny-q4_k_m.gguf";
 constexpr char kDefaultText[] = "testdata/benchmark_text.txt";
 
@@ -73,36 +91,85 @@ absl::StatusOr<std::vector<TokenId>> Ids(const TextModel& model) {
   return tokenizer->Encode(text, SpecialText::kIsPlainText);
 }
 
-absl::StatusOr<std::vector<int>> Threads() {
-  std::vector<int> threads;
-  for (const auto& text : absl::StrSplit(FLAGS_threads, ',')) {
+// Of a flag that takes several, separated by commas.
+absl::StatusOr<std::vector<int>> Numbers(const char* flag, const std::string& value, int most) {
+  std::vector<int> numbers;
+  for (const auto& text : absl::StrSplit(value, ',')) {
     int number = 0;
-    if (!absl::SimpleAtoi(text, &number) || number < 1 || number > kMaxThreads) {
-      return UsageError(absl::StrCat("--threads has \"", text, "\"; numbers from 1 to ",
-                                     kMaxThreads, " are taken"));
+    if (!absl::SimpleAtoi(text, &number) || number < 1 || number > most) {
+      return UsageError(
+          absl::StrCat("--", flag, " has \"", text, "\"; numbers from 1 to ", most, " are taken"));
     }
-    threads.push_back(number);
+    numbers.push_back(number);
   }
-  return threads;
+  return numbers;
 }
 
-absl::StatusOr<SpeedOptions> Options(const TextModel& model) {
+absl::Status CheckLength(const TextModel& model, const std::vector<TokenId>& ids, int64_t needed) {
+  if (std::ssize(ids) < needed) {
+    return UsageError(
+        absl::StrCat("the text has ", ids.size(), " tokens, but ", needed, " are to be measured"));
+  }
+  if (needed > model.engine().max_context()) {
+    return UsageError(absl::StrCat("the model takes ", model.engine().max_context(),
+                                   " tokens, but ", needed, " are to be measured"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SpeedOptions> Options(const TextModel& model, KvType kv_type) {
   SpeedOptions options = {.num_prompt = FLAGS_prompt_tokens,
                           .num_decode = FLAGS_decode_tokens,
                           .prompt_batch = FLAGS_prompt_batch,
+                          .kv_type = kv_type,
                           .repetitions = FLAGS_repetitions};
-  ASSIGN_OR_RETURN(options.threads, Threads());
+  ASSIGN_OR_RETURN(options.threads, Numbers("threads", FLAGS_threads, kMaxThreads));
   ASSIGN_OR_RETURN(options.ids, Ids(model));
-  const int64_t needed = options.num_prompt + options.num_decode;
-  if (static_cast<int64_t>(options.ids.size()) < needed) {
-    return UsageError(absl::StrCat("the text has ", options.ids.size(), " tokens, but ", needed,
-                                   " are to be measured"));
+  RETURN_IF_ERROR(CheckLength(model, options.ids, options.num_prompt + options.num_decode));
+  return options;
+}
+
+absl::StatusOr<DepthOptions> DepthOptionsFor(const TextModel& model, KvType kv_type) {
+  DepthOptions options = {.num_decode = FLAGS_decode_tokens,
+                          .prompt_batch = FLAGS_prompt_batch,
+                          .kv_type = kv_type,
+                          .repetitions = FLAGS_repetitions};
+  ASSIGN_OR_RETURN(const std::vector<int> depths,
+                   Numbers("depths", FLAGS_depths, std::numeric_limits<int>::max()));
+  options.depths.assign(depths.begin(), depths.end());
+  ASSIGN_OR_RETURN(options.ids, Ids(model));
+  const int64_t deepest = *std::max_element(options.depths.begin(), options.depths.end());
+  RETURN_IF_ERROR(CheckLength(model, options.ids, deepest + options.num_decode));
+  return options;
+}
+
+absl::StatusOr<TextModel::Options> OpenOptions(KvType kv_type) {
+  TextModel::Options options = {.engine = {.kv_type = kv_type}, .places_experts = false};
+  if (FLAGS_device == "cpu") return options;
+  if (FLAGS_device != "cuda") {
+    return UsageError(absl::StrCat("--device is ", FLAGS_device, "; cpu and cuda are known"));
   }
-  if (needed > model.graph().context_length) {
-    return UsageError(absl::StrCat("the model takes ", model.graph().context_length,
-                                   " tokens, but ", needed, " are to be measured"));
+  options.device = TextModel::ComputesOn::kCuda;
+  ASSIGN_OR_RETURN(options.experts, ExpertOptionsFromFlags());
+  if (!FLAGS_vram_limit.empty()) {
+    ASSIGN_OR_RETURN(options.vram_limit, ParseByteSize(FLAGS_vram_limit));
   }
   return options;
+}
+
+absl::StatusOr<Json> ReportOnCpu(TextModel& model, KvType kv_type) {
+  ASSIGN_OR_RETURN(const SpeedOptions options, Options(model, kv_type));
+  ASSIGN_OR_RETURN(const std::vector<SpeedResult> results,
+                   MeasureSpeed(model.file(), model.graph(), options));
+  return SpeedReport(model.file(), options, results);
+}
+
+absl::StatusOr<Json> ReportOnCuda(TextModel& model, KvType kv_type) {
+  ASSIGN_OR_RETURN(const DepthOptions options, DepthOptionsFor(model, kv_type));
+  ASSIGN_OR_RETURN(
+      const std::vector<DepthResult> results,
+      MeasureDepths(model.file(), model.graph(), *model.cuda(), *model.device(), options));
+  return DepthReport(model.file(), *model.cuda(), options, results);
 }
 
 absl::Status Run(const std::vector<std::string>& arguments) {
@@ -110,15 +177,19 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   ASSIGN_OR_RETURN(const Isa isa, ParseIsa(FLAGS_isa));
   SetIsa(isa);
   ASSIGN_OR_RETURN(const std::string path, GivenOr(FLAGS_model, "model", kDefaultModel));
-  ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model, TextModel::Open(path, {}));
-  ASSIGN_OR_RETURN(const SpeedOptions options, Options(*model));
-  ASSIGN_OR_RETURN(const std::vector<SpeedResult> results,
-                   MeasureSpeed(model->file(), model->graph(), options));
-  const Json report = SpeedReport(model->file(), options, results);
+  const std::optional<KvType> kv_type = ParseKvType(FLAGS_kv);
+  if (!kv_type.has_value()) {
+    return UsageError(absl::StrCat("--kv is ", FLAGS_kv, "; f32, f16 and int8 are known"));
+  }
+  ASSIGN_OR_RETURN(const TextModel::Options open, OpenOptions(*kv_type));
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model, TextModel::Open(path, open));
+  const bool on_cuda = model->cuda() != nullptr;
+  ASSIGN_OR_RETURN(const Json report,
+                   on_cuda ? ReportOnCuda(*model, *kv_type) : ReportOnCpu(*model, *kv_type));
   if (FLAGS_json) {
     PrintJson(report);
   } else {
-    std::fputs(SpeedText(report).c_str(), stdout);
+    std::fputs((on_cuda ? DepthText(report) : SpeedText(report)).c_str(), stdout);
   }
   return absl::OkStatus();
 }

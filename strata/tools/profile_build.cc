@@ -145,7 +145,8 @@ absl::Status Build(const Arguments& texts) {
                    ReadProfileTexts(texts, FLAGS_prompts, shard));
   ASSIGN_OR_RETURN(const ModelIdentity identity, IdentityOf(FLAGS_model));
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
-                   TextModel::Open(FLAGS_model, {.num_threads = num_threads}));
+                   TextModel::Open(FLAGS_model, {.engine = {.num_threads = num_threads},
+                                                 .places_experts = false}));
   ProfileBuilder builder(*model, identity,
                          {.prompt_batch = FLAGS_prompt_batch,
                           .max_context = FLAGS_max_context,

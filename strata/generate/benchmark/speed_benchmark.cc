@@ -1,7 +1,6 @@
 #include "strata/generate/benchmark/speed_benchmark.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "glog/logging.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/status_macros.h"
+#include "strata/core/stopwatch.h"
 #include "strata/core/thread_pool.h"
 #include "strata/generate/benchmark/expert_reads.h"
 #include "strata/generate/benchmark/plain_read.h"
@@ -27,16 +27,6 @@
 
 namespace strata {
 namespace {
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 // What is measured with one number of threads.
 class Bench {

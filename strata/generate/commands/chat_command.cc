@@ -145,7 +145,7 @@ class ChatLoop {
 absl::Status Chat(const GenerateOptions& options) {
   RETURN_IF_ERROR(CheckWrittenFiles(options));
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
-                   TextModel::Open(options.model, options.engine, options.experts));
+                   TextModel::Open(options.model, options.open));
   RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(*model, options));
   RETURN_IF_ERROR(ChatLoop(*model, options, std::move(conversation)).Run());

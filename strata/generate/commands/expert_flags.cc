@@ -15,7 +15,7 @@
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
-#include "strata/generate/placement/placed_experts.h"
+#include "strata/generate/placement/expert_placement.h"
 
 DEFINE_string(expert_cache, "auto",
               "Experts held in slots of device memory: a number, a share (25%), bytes (8GiB), or "
@@ -62,10 +62,10 @@ absl::Status UnknownValue(absl::string_view flag, absl::string_view value,
   return UsageError(absl::StrCat("--", flag, " is ", value, "; known are ", known));
 }
 
-absl::StatusOr<PlacedExperts::Prefill> ParsePrefill() {
-  if (FLAGS_prefill == "auto") return PlacedExperts::Prefill::kAuto;
-  if (FLAGS_prefill == "on") return PlacedExperts::Prefill::kOn;
-  if (FLAGS_prefill == "off") return PlacedExperts::Prefill::kOff;
+absl::StatusOr<ExpertPlacement::Prefill> ParsePrefill() {
+  if (FLAGS_prefill == "auto") return ExpertPlacement::Prefill::kAuto;
+  if (FLAGS_prefill == "on") return ExpertPlacement::Prefill::kOn;
+  if (FLAGS_prefill == "off") return ExpertPlacement::Prefill::kOff;
   return UnknownValue("prefill", FLAGS_prefill, "auto, on and off");
 }
 
@@ -116,8 +116,8 @@ absl::StatusOr<HostPlacement::Options> ParseHost() {
 
 }  // namespace
 
-absl::StatusOr<PlacedExperts::Options> ExpertOptionsFromFlags() {
-  PlacedExperts::Options options = {
+absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags() {
+  ExpertPlacement::Options options = {
       .profile = FLAGS_expert_profile, .lend = FLAGS_lend, .dump_routing = FLAGS_dump_routing};
   if (FLAGS_expert_cache != "auto") {
     const absl::StatusOr<SlotBudget> cache = SlotBudget::Parse(FLAGS_expert_cache);

@@ -3,12 +3,12 @@
 #define STRATA_GENERATE_COMMANDS_EXPERT_FLAGS_H_
 
 #include "absl/status/statusor.h"
-#include "strata/generate/placement/placed_experts.h"
+#include "strata/generate/placement/expert_placement.h"
 
 namespace strata {
 
 // What the command line said. An error is the command line's.
-absl::StatusOr<PlacedExperts::Options> ExpertOptionsFromFlags();
+absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags();
 
 }  // namespace strata
 

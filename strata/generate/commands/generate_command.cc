@@ -85,7 +85,7 @@ absl::Status GenerateAnswer(const GenerateOptions& options) {
     dump.emplace(std::move(file));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
-                   TextModel::Open(options.model, options.engine, options.experts));
+                   TextModel::Open(options.model, options.open));
   RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
   ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, PromptIds(options, *model));
   if (prompt.empty()) return UsageError("the prompt is empty");

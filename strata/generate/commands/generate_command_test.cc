@@ -11,6 +11,7 @@
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/run_program.h"
 #include "strata/core/cli/runfiles.h"
+#include "strata/core/cuda_device.h"
 #include "strata/generate/testing/random_model.h"
 #include "strata/generate/testing/run_generate.h"
 #include "strata/generate/tokenizer/token_id.h"
@@ -184,7 +185,6 @@ TEST(GenerateCommandTest, SaysWhatIsWrongAndWhoseFaultItIs) {
       {{"--chat", "--json"}, 1, "want a prompt"},
       {{"--prompt=one two three four", "--max_context=3"}, 1, "the context holds 3"},
       {{"--prompt=x", "--stop=\\x98"}, 1, "--stop is no UTF-8"},
-      {{"--prompt=a", "--device=cuda"}, 3, "CPU alone"},
       {{"--prompt=a", "--model=" + TestFile("nowhere.gguf")}, 2, "nowhere.gguf"},
       {{"--prompt=a", "--model=" + folder}, 2, "folder.gguf"},
       {{"--prompt=a", "--model=" + truncated}, 2, "out_of_file"},
@@ -200,6 +200,16 @@ TEST(GenerateCommandTest, SaysWhatIsWrongAndWhoseFaultItIs) {
     EXPECT_THAT(result.err, HasSubstr(one.message));
     EXPECT_EQ(result.signal, 0);
   }
+}
+
+TEST(GenerateCommandTest, SaysWhatIsMissingWhereThereIsNoGpu) {
+  if (CreateCudaDevice().ok()) GTEST_SKIP() << "there is one";
+  const ProgramResult asked = RunGenerate({"--prompt=a", "--max_new=1", "--device=cuda"});
+  EXPECT_EQ(asked.exit_code, 3) << asked.err;
+  EXPECT_THAT(asked.err, HasSubstr("--device=cuda: "));
+  const ProgramResult chosen = RunGenerate({"--prompt=a", "--max_new=1", "--device=auto"});
+  EXPECT_EQ(chosen.exit_code, 0) << chosen.err;
+  EXPECT_THAT(chosen.err, HasSubstr("computing on the CPU: "));
 }
 
 TEST(GenerateCommandTest, ResultsTakeNeitherThePlaceOfWhatIsReadNorOfEachOther) {

@@ -6,8 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "strata/generate/engine/engine.h"
-#include "strata/generate/placement/placed_experts.h"
+#include "strata/generate/loading/text_model.h"
 #include "strata/generate/sampling/sampler.h"
 
 namespace strata {
@@ -24,8 +23,7 @@ struct GenerateOptions {
   std::string system;       // A system message before it; empty: none of ours.
   std::string chat_format;  // Empty: the file's.
 
-  EngineOptions engine;
-  PlacedExperts::Options experts;
+  TextModel::Options open;
   SamplerOptions sampling;
   int64_t prompt_batch = 128;
   int64_t max_new = 0;

@@ -12,7 +12,7 @@
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
 #include "strata/generate/loading/text_model.h"
-#include "strata/generate/placement/placed_experts.h"
+#include "strata/generate/placement/expert_placement.h"
 
 namespace strata {
 namespace {
@@ -64,7 +64,7 @@ void AddRouting(const TierCounters& before, const TierCounters& now, Json& stats
   stats["refill_ms"] = Milliseconds(static_cast<double>(now.refill_ns - before.refill_ns));
 }
 
-void AddPlacement(const PlacedExperts& experts, Json& stats) {
+void AddPlacement(const ExpertPlacement& experts, Json& stats) {
   const FillReport fill = experts.fill_report();
   stats["slots"] = experts.slots().num_slots();
   stats["slot_bytes"] = experts.slots().bytes();
@@ -96,10 +96,10 @@ Json StatsJson(const Generation& generation, const TextModel& model,
   if (model.experts() != nullptr) AddPlacement(*model.experts(), stats);
   stats["kv_bytes"] = model.engine().kv_bytes();
   stats["workspace_bytes"] = model.engine().workspace_bytes();
-  const Engine::Device device = model.engine().device();
-  stats["device"] = device.kind;
-  stats["isa"] = device.name;
-  stats["threads"] = device.num_threads;
+  const Engine::Hardware hardware = model.engine().hardware();
+  stats["device"] = hardware.kind;
+  stats["isa"] = hardware.name;
+  stats["threads"] = hardware.num_threads;
   return stats;
 }
 

@@ -12,14 +12,15 @@ namespace strata {
 namespace {
 
 std::vector<NamedFile> Written(const GenerateOptions& options) {
-  return {{"--dump_logits", options.dump_logits}, {"--dump_routing", options.experts.dump_routing}};
+  return {{"--dump_logits", options.dump_logits},
+          {"--dump_routing", options.open.experts.dump_routing}};
 }
 
 }  // namespace
 
 absl::Status CheckWrittenFiles(const GenerateOptions& options) {
   return CheckOutputs(Written(options), {{"--model", options.model},
-                                         {"--expert_profile", options.experts.profile},
+                                         {"--expert_profile", options.open.experts.profile},
                                          {"--prompt_file", options.prompt_file.value_or("")},
                                          {"--tokens_file", options.tokens_file.value_or("")}});
 }

@@ -71,7 +71,7 @@ std::unique_ptr<SequenceState> CpuEngine::NewSequence() {
   return std::make_unique<CpuSequence>(kv_pool_);
 }
 
-Engine::Device CpuEngine::device() const {
+Engine::Hardware CpuEngine::hardware() const {
   return {
       .kind = "cpu", .name = std::string(NameOf(CurrentIsa())), .num_threads = pool_.num_threads()};
 }

@@ -37,7 +37,7 @@ class CpuEngine : public Engine {
 
   int64_t max_context() const override { return max_context_; }
   int64_t vocabulary() const override { return graph_.vocabulary; }
-  Device device() const override;
+  Hardware hardware() const override;
   Counters counters() const override;
   int64_t kv_bytes() const override { return kv_pool_.bytes(); }
   int64_t workspace_bytes() const override { return layers_.workspace_bytes(); }

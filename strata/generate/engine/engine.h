@@ -50,7 +50,7 @@ class Engine {
     int64_t routed = 0;        // (row, layer, rank) entries.
     int64_t expert_bytes = 0;  // Read for them: an expert once in a step and layer.
   };
-  struct Device {
+  struct Hardware {
     std::string kind;     // "cpu", "cuda".
     std::string name;     // Of the instruction set, of the card.
     int num_threads = 0;  // Of the host, that compute.
@@ -74,7 +74,7 @@ class Engine {
 
   virtual int64_t max_context() const = 0;  // Tokens of a sequence.
   virtual int64_t vocabulary() const = 0;
-  virtual Device device() const = 0;
+  virtual Hardware hardware() const = 0;
   virtual Counters counters() const = 0;
   // Of the keys and values of all sequences together.
   virtual int64_t kv_bytes() const = 0;

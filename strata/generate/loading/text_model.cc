@@ -3,26 +3,34 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "glog/logging.h"
+#include "strata/core/cuda_device.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/host_device.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cpu/cpu_engine.h"
+#include "strata/generate/cuda/create_cuda_engine.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/loading/warm_up.h"
 #include "strata/generate/model/bind_model.h"
+#include "strata/generate/placement/expert_placement.h"
 #include "strata/generate/placement/placed_experts.h"
 #include "strata/generate/tokenizer/load_tokenizer.h"
 #include "strata/generate/tokenizer/tokenizer.h"
 
 namespace strata {
 namespace {
+
+// Of cards with the arithmetic that kernels are compiled for.
+constexpr int kOldestCapability = 80;
 
 bool HasTokenizer(const GgufFile& file) {
   for (const GgufKey& key : file.shards()[0]->keys()) {
@@ -33,9 +41,15 @@ bool HasTokenizer(const GgufFile& file) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(
-    const std::string& path, const EngineOptions& options,
-    const std::optional<PlacedExperts::Options>& experts) {
+std::optional<TextModel::ComputesOn> TextModel::ParseComputesOn(absl::string_view name) {
+  if (name == "auto") return ComputesOn::kAuto;
+  if (name == "cpu") return ComputesOn::kCpu;
+  if (name == "cuda") return ComputesOn::kCuda;
+  return std::nullopt;
+}
+
+absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(const std::string& path,
+                                                           const Options& options) {
   std::unique_ptr<TextModel> model(new TextModel);
   ASSIGN_OR_RETURN(model->file_, GgufFile::Open(path));
   ASSIGN_OR_RETURN(model->graph_, BindModel(*model->file_));
@@ -47,20 +61,61 @@ absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(
                                      " tokens, the model ", model->graph_.vocabulary));
     }
   }
-  if (options.max_context > model->graph_.context_length) {
-    LOG(WARNING) << "a context of " << options.max_context << " tokens is more than the "
+  if (options.engine.max_context > model->graph_.context_length) {
+    LOG(WARNING) << "a context of " << options.engine.max_context << " tokens is more than the "
                  << model->graph_.context_length << " that the model was made for";
   }
-  WarmUp(*model->file_);
-  RETURN_IF_ERROR(model->file_->CheckUnchanged());
-  if (experts.has_value()) {
-    model->device_ = std::make_unique<HostDevice>();
-    ASSIGN_OR_RETURN(model->experts_, PlacedExperts::Create(*experts, *model->file_, model->graph_,
-                                                            *model->device_));
-  }
-  model->engine_ =
-      std::make_unique<CpuEngine>(*model->file_, model->graph_, options, model->experts_.get());
+  RETURN_IF_ERROR(model->StartEngine(options));
   return model;
+}
+
+absl::Status TextModel::StartEngine(const Options& options) {
+  if (options.device == ComputesOn::kCpu) return StartOnCpu(options);
+  const absl::Status started = StartOnCuda(options);
+  if (started.ok()) {
+    LOG(INFO) << "computing on " << engine_->hardware().name;
+    return started;
+  }
+  if (options.device == ComputesOn::kCuda) {
+    if (!absl::IsUnavailable(started) && !absl::IsUnimplemented(started)) return started;
+    return MachineError(absl::StrCat("--device=cuda: ", started.message()));
+  }
+  // A file's fault stays one on the CPU.
+  if (!ErrorKind(started).empty()) return started;
+  LOG(INFO) << "computing on the CPU: " << started.message();
+  return StartOnCpu(options);
+}
+
+absl::Status TextModel::StartOnCuda(const Options& options) {
+  ASSIGN_OR_RETURN(device_, CreateCudaDevice({.memory_limit = options.vram_limit}));
+  const DeviceProperties& card = device_->properties();
+  if (card.compute_capability < kOldestCapability) {
+    return absl::UnavailableError(
+        absl::StrCat(card.name, " has compute capability ", card.compute_capability / 10, ".",
+                     card.compute_capability % 10, "; ", kOldestCapability / 10, ".",
+                     kOldestCapability % 10, " and newer are supported"));
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<CudaStepEngine> engine,
+                   CreateCudaEngine({.engine = options.engine, .experts = options.experts}, *file_,
+                                    graph_, *device_));
+  experts_ = engine->experts();
+  cuda_ = engine.get();
+  engine_ = std::move(engine);
+  return absl::OkStatus();
+}
+
+absl::Status TextModel::StartOnCpu(const Options& options) {
+  WarmUp(*file_);
+  RETURN_IF_ERROR(file_->CheckUnchanged());
+  if (options.places_experts) {
+    device_ = std::make_unique<HostDevice>();
+    ASSIGN_OR_RETURN(placement_,
+                     ExpertPlacement::Create(options.experts, *file_, graph_, *device_));
+  }
+  if (placement_ != nullptr) placed_ = std::make_unique<PlacedExperts>(*placement_);
+  experts_ = placement_.get();
+  engine_ = std::make_unique<CpuEngine>(*file_, graph_, options.engine, placed_.get());
+  return absl::OkStatus();
 }
 
 TextModel::Counters TextModel::counters() const {

@@ -36,6 +36,7 @@
 #include "strata/generate/engine/sequence.h"
 #include "strata/generate/engine/step.h"
 #include "strata/generate/model/model_graph.h"
+#include "strata/generate/placement/expert_placement.h"
 #include "strata/generate/placement/routing_recorder.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
@@ -45,7 +46,7 @@ namespace strata {
 namespace {
 
 using Choice = HostPlacement::Choice;
-using Prefill = PlacedExperts::Prefill;
+using Prefill = ExpertPlacement::Prefill;
 using ::testing::HasSubstr;
 
 const std::vector<TokenId> kPrompt = {3, 17, 42, 0, 63, 17, 17, 8, 25, 31, 5, 60, 2};
@@ -65,13 +66,14 @@ void Answer(Engine& engine, const std::vector<TokenId>& prompt, std::vector<floa
 }
 
 // Two answers: the second prompt comes while slots that the first one borrowed are refilled.
-Outcome RunWith(const OpenModel& model, const PlacedExperts::Options& options) {
+Outcome RunWith(const OpenModel& model, const ExpertPlacement::Options& options) {
   HostDevice device;
-  absl::StatusOr<std::unique_ptr<PlacedExperts>> experts =
-      PlacedExperts::Create(options, *model.file, model.graph, device);
+  absl::StatusOr<std::unique_ptr<ExpertPlacement>> experts =
+      ExpertPlacement::Create(options, *model.file, model.graph, device);
   EXPECT_TRUE(experts.ok()) << experts.status();
   if (!experts.ok()) return {};
-  CpuEngine engine(*model.file, model.graph, {.num_threads = 2}, experts->get());
+  PlacedExperts placed(**experts);
+  CpuEngine engine(*model.file, model.graph, {.num_threads = 2}, &placed);
   Outcome outcome;
   Answer(engine, kPrompt, outcome.logits);
   Answer(engine, kSecondPrompt, outcome.logits);
@@ -103,7 +105,7 @@ std::string WriteProfile(const OpenModel& model) {
   return path;
 }
 
-std::string Name(const PlacedExperts::Options& options) {
+std::string Name(const ExpertPlacement::Options& options) {
   return absl::StrCat(options.cache->amount, " %, source ", static_cast<int>(options.host.choice),
                       options.profile.empty() ? "" : ", profile", ", ", options.swaps.max_swaps,
                       " swaps, ", options.lend, " lent");
@@ -129,10 +131,10 @@ void ExpectSameBits(const OpenModel& model, const std::string& profile, double p
   for (const bool has_profile : {false, true}) {
     for (const int max_swaps : {0, 32}) {
       for (const int lend : {0, 3}) {
-        PlacedExperts::Options options = {.cache = SlotBudget::Percent(percent),
-                                          .prefill = Prefill::kOn,
-                                          .verify = SlotVerify::kAll,
-                                          .lend = lend};
+        ExpertPlacement::Options options = {.cache = SlotBudget::Percent(percent),
+                                            .prefill = Prefill::kOn,
+                                            .verify = SlotVerify::kAll,
+                                            .lend = lend};
         if (has_profile) options.profile = profile;
         options.host.choice = choice;
         options.swaps.max_swaps = max_swaps;
@@ -209,7 +211,7 @@ class SmallModelTest : public ::testing::Test {
 TEST_F(SmallModelTest, OneSlotAndFewerSlotsThanALayerUses) {
   for (const int slots : {1, 2, 3, 100}) {
     for (const Choice choice : {Choice::kArena, Choice::kStage, Choice::kPageable}) {
-      PlacedExperts::Options options = {
+      ExpertPlacement::Options options = {
           .cache = SlotBudget::Slots(slots), .prefill = Prefill::kOn, .lend = 1};
       options.host.choice = choice;
       options.swaps.adapt_every = 1;
@@ -223,7 +225,7 @@ TEST_F(SmallModelTest, OneSlotAndFewerSlotsThanALayerUses) {
 TEST_F(SmallModelTest, RefusedPinningIsServedFromPageableStages) {
   for (const Choice choice : {Choice::kRegistered, Choice::kArena, Choice::kStage}) {
     LogCapture log;
-    PlacedExperts::Options options = {.cache = SlotBudget::Slots(3), .prefill = Prefill::kOn};
+    ExpertPlacement::Options options = {.cache = SlotBudget::Slots(3), .prefill = Prefill::kOn};
     options.host.choice = choice;
     options.host.pin_budget = 0;
     const Outcome outcome = RunWith(model_, options);
@@ -241,10 +243,12 @@ TEST_F(SmallModelTest, WithoutSlotsEveryEntryIsAMiss) {
 }
 
 TEST_F(SmallModelTest, EmptySlotsFillThemselvesWithWhatIsUsed) {
-  PlacedExperts::Options options = {.cache = SlotBudget::Percent(100), .prefill = Prefill::kOff};
+  ExpertPlacement::Options options = {.cache = SlotBudget::Percent(100), .prefill = Prefill::kOff};
   options.swaps.adapt_every = 1;
-  const auto experts = PlacedExperts::Create(options, *model_.file, model_.graph, device_).value();
-  CpuEngine engine(*model_.file, model_.graph, {.num_threads = 2}, experts.get());
+  const auto experts =
+      ExpertPlacement::Create(options, *model_.file, model_.graph, device_).value();
+  PlacedExperts placed(*experts);
+  CpuEngine engine(*model_.file, model_.graph, {.num_threads = 2}, &placed);
   // Swaps take their time beside the steps; how many steps that is differs.
   for (int i = 0; i < 1000 && experts->counters().hits == 0; ++i) {
     std::vector<float> logits;
@@ -269,20 +273,20 @@ TEST_F(SmallModelTest, AProfileOfAnotherModelIsRefusedByContent) {
   const OpenModel other_model(other.Write("other"));
   const std::string profile = WriteProfile(other_model);
   const auto experts =
-      PlacedExperts::Create({.profile = profile}, *model_.file, model_.graph, device_);
+      ExpertPlacement::Create({.profile = profile}, *model_.file, model_.graph, device_);
   EXPECT_EQ(ErrorKind(experts.status()), "profile_mismatch") << experts.status();
   EXPECT_EQ(ErrorFile(experts.status()), profile);
 }
 
 TEST_F(SmallModelTest, AsManySwapsARoundAsOneLikesTakeNoMoreMemoryThanTheSlotsNeed) {
-  PlacedExperts::Options options = {.cache = SlotBudget::Slots(3)};
+  ExpertPlacement::Options options = {.cache = SlotBudget::Slots(3)};
   options.swaps.adapt_every = 1;
   options.host.choice = Choice::kArena;
   options.swaps.max_swaps = 3;
-  const auto usual = PlacedExperts::Create(options, *model_.file, model_.graph, device_);
+  const auto usual = ExpertPlacement::Create(options, *model_.file, model_.graph, device_);
   ASSERT_TRUE(usual.ok()) << usual.status();
   options.swaps.max_swaps = std::numeric_limits<int>::max();
-  const auto most = PlacedExperts::Create(options, *model_.file, model_.graph, device_);
+  const auto most = ExpertPlacement::Create(options, *model_.file, model_.graph, device_);
   ASSERT_TRUE(most.ok()) << most.status();
   EXPECT_EQ((*most)->pinned_bytes(), (*usual)->pinned_bytes());
   const Outcome outcome = RunWith(model_, options);
@@ -296,12 +300,12 @@ TEST(PlacedExpertsTest, ADenseModelHasNoUseForAProfileOrATrace) {
   const auto file = GgufFile::Open(TestFile("dense.gguf"));
   ASSERT_TRUE(file.ok()) << file.status();
   const auto plain =
-      PlacedExperts::Create({.cache = SlotBudget::Percent(50)}, **file, ModelGraph(), device);
+      ExpertPlacement::Create({.cache = SlotBudget::Percent(50)}, **file, ModelGraph(), device);
   ASSERT_TRUE(plain.ok()) << plain.status();
   EXPECT_EQ(*plain, nullptr);
-  for (const PlacedExperts::Options& options :
-       {PlacedExperts::Options{.profile = "p"}, PlacedExperts::Options{.dump_routing = "t"}}) {
-    EXPECT_EQ(ErrorKind(PlacedExperts::Create(options, **file, ModelGraph(), device).status()),
+  for (const ExpertPlacement::Options& options :
+       {ExpertPlacement::Options{.profile = "p"}, ExpertPlacement::Options{.dump_routing = "t"}}) {
+    EXPECT_EQ(ErrorKind(ExpertPlacement::Create(options, **file, ModelGraph(), device).status()),
               "no_experts");
   }
 }

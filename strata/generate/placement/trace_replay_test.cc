@@ -23,6 +23,7 @@
 #include "strata/core/host_device.h"
 #include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/engine/generator.h"
+#include "strata/generate/placement/expert_placement.h"
 #include "strata/generate/placement/placed_experts.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
@@ -31,7 +32,7 @@
 namespace strata {
 namespace {
 
-using Prefill = PlacedExperts::Prefill;
+using Prefill = ExpertPlacement::Prefill;
 
 struct Replay {
   int64_t routed = 0;
@@ -93,12 +94,13 @@ Replay ReplayTrace(const std::string& path) {
 }
 
 // Three answers, the later ones while slots are refilled.
-TierCounters RunWith(const OpenModel& model, const PlacedExperts::Options& options) {
+TierCounters RunWith(const OpenModel& model, const ExpertPlacement::Options& options) {
   HostDevice device;
-  auto experts = PlacedExperts::Create(options, *model.file, model.graph, device);
+  auto experts = ExpertPlacement::Create(options, *model.file, model.graph, device);
   EXPECT_TRUE(experts.ok()) << experts.status();
   if (!experts.ok()) return {};
-  CpuEngine engine(*model.file, model.graph, {.num_threads = 1}, experts->get());
+  PlacedExperts placed(**experts);
+  CpuEngine engine(*model.file, model.graph, {.num_threads = 1}, &placed);
   Generator generator(engine, {.max_new = 40, .prompt_batch = 3});
   for (const std::vector<TokenId>& prompt : std::vector<std::vector<TokenId>>{
            {3, 17, 42, 0, 63, 17, 8}, {9, 1, 44, 12, 30}, {9, 1, 5}}) {
@@ -117,10 +119,10 @@ TEST(TraceReplayTest, GivesTheHitsThatTheTierCounted) {
     for (const Prefill prefill : {Prefill::kOn, Prefill::kOff, Prefill::kAuto}) {
       for (const int max_swaps : {0, 3}) {
         for (const int lend : {0, 2, 100}) {
-          PlacedExperts::Options options = {.cache = SlotBudget::Percent(percent),
-                                            .prefill = prefill,
-                                            .lend = lend,
-                                            .dump_routing = trace};
+          ExpertPlacement::Options options = {.cache = SlotBudget::Percent(percent),
+                                              .prefill = prefill,
+                                              .lend = lend,
+                                              .dump_routing = trace};
           options.swaps.max_swaps = max_swaps;
           options.swaps.adapt_every = 1;
           options.host.choice =

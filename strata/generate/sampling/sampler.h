@@ -36,6 +36,11 @@ class Sampler {
  public:
   explicit Sampler(const SamplerOptions& options) : options_(options) {}
 
+  // Whether every draw is the lowest id among the most likely tokens.
+  bool takes_most_likely() const {
+    return options_.temperature == 0.0f && options_.repetition_penalty == 1.0f;
+  }
+
   // The token after `context`, whose length is the position of the draw. Kind "nan_logits" without
   // a file when a logit is NaN or infinite. `logits` is not empty; ids in the context are within
   // it.

@@ -1,8 +1,11 @@
-// Device memory for tests and benchmarks. Failures of the driver end the process.
+// Arrays in device memory for tests and benchmarks of kernels, which have a card or end early.
+// Whatever CUDA refuses ends the program.
 #ifndef STRATA_GENERATE_KERNELS_CUDA_DEVICE_ARRAY_H_
 #define STRATA_GENERATE_KERNELS_CUDA_DEVICE_ARRAY_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "cuda_runtime.h"
@@ -11,44 +14,55 @@
 namespace strata {
 
 inline bool HasCudaDevice() {
-  int num_devices = 0;
-  const bool is_there = cudaGetDeviceCount(&num_devices) == cudaSuccess && num_devices > 0;
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0) return true;
   cudaGetLastError();
-  return is_there;
+  return false;
 }
 
 inline void CheckCuda(cudaError_t error) {
   CHECK_EQ(error, cudaSuccess) << cudaGetErrorString(error);
 }
 
-// Begins with bytes of 0xff: NaN, and -1.
+// Waits for all that was launched.
+inline void FinishKernels() { CheckCuda(cudaDeviceSynchronize()); }
+
 template <typename T>
 class DeviceArray {
  public:
-  explicit DeviceArray(size_t count) : count_(count) {
+  // Every byte is 0xff to begin with: NaN, or -1.
+  explicit DeviceArray(int64_t count) : size_(count) {
+    // A byte more, so that an empty array has an address.
     CheckCuda(cudaMalloc(reinterpret_cast<void**>(&data_), bytes() + 1));
     Poison();
   }
-  explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) {
-    CheckCuda(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice));
+  explicit DeviceArray(const std::vector<T>& values) : DeviceArray(std::ssize(values)) {
+    Write(values);
   }
   ~DeviceArray() { cudaFree(data_); }
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
 
   T* data() const { return data_; }
-  size_t bytes() const { return count_ * sizeof(T); }
+  int64_t size() const { return size_; }
+  size_t bytes() const { return static_cast<size_t>(size_) * sizeof(T); }
+
   void Poison() const { CheckCuda(cudaMemset(data_, 0xff, bytes())); }
   void Clear() const { CheckCuda(cudaMemset(data_, 0, bytes())); }
+  void Write(const std::vector<T>& values) const {
+    CHECK_EQ(std::ssize(values), size_);
+    CheckCuda(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice));
+  }
+  // What is there when all that was launched has ended.
   std::vector<T> Read() const {
-    CheckCuda(cudaDeviceSynchronize());
-    std::vector<T> values(count_);
+    FinishKernels();
+    std::vector<T> values(static_cast<size_t>(size_));
     CheckCuda(cudaMemcpy(values.data(), data_, bytes(), cudaMemcpyDeviceToHost));
     return values;
   }
 
  private:
-  size_t count_;
+  const int64_t size_;
   T* data_ = nullptr;
 };
 

@@ -10,13 +10,14 @@
 
 namespace strata {
 
-// Where an expert's matrices begin: in a slot, or in pinned host memory. Any address will do, one
+// Where the parts of an expert's blob begin: in a slot, or in pinned host memory. Any address will do, one
 // that is 16-byte aligned is the fastest.
+//
+// An entry of the image of the expert table (cache/tier/expert_table.h): 32 bytes, so that none
+// straddles a sector.
 struct DeviceExpert {
-  const std::byte* gate = nullptr;
-  const std::byte* up = nullptr;
-  const std::byte* down = nullptr;
-  uint64_t unused = 0;  // An entry is 32 bytes, so that none straddles a sector.
+  const std::byte* parts[3] = {};  // Of its blob, in the order of the file's slices.
+  uint64_t unused = 0;
 };
 static_assert(sizeof(DeviceExpert) == 32);
 
@@ -35,6 +36,8 @@ struct DeviceExpertMatrix {
   BlockType type = BlockType::kF32;
   int64_t rows = 0;
   int64_t columns = 0;
+  int part = 0;                   // Of an expert's blob,
+  int64_t offset = 0;             // and where in it the matrix begins.
   const float* scales = nullptr;  // [num_experts]; null: all 1.
   const float* biases = nullptr;  // [num_experts][rows]; null: none.
 };

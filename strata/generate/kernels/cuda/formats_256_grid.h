@@ -25,6 +25,12 @@ STRATA_NUMERIC uint32_t WithSigns(uint32_t values, uint32_t signs) {
 // The signs of 8 weights from a code of 7 bits: the number of negative ones is even.
 STRATA_NUMERIC uint32_t SignsOf(uint32_t code) { return code | packed::IsOddPopulation(code) << 7; }
 
+// Two words of 8 weights from a row of a grid.
+STRATA_NUMERIC void PlaceRow(const uint32_t* row, uint32_t signs, uint32_t* words) {
+  words[0] = WithSigns(row[0], signs);
+  words[1] = WithSigns(row[1], signs >> 4);
+}
+
 // 4-bit scales t in half-steps: a factor is 2t + 1.
 class NibbleFactors {
  public:
@@ -54,9 +60,14 @@ class Format256<BlockType::kIQ2_XXS> : public GridFormat<32> {
       : scale(f32::Mul(bytes.F16(0), 0.125f)), grid_(grid) {}
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) {
-    factor_ = static_cast<int32_t>(bytes.At(2 + 8 * s + 4) >> 28) * 2 + 1;
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) {
+    const uint32_t rows = bytes.At(2 + 8 * s);
+    const uint32_t codes = bytes.At(2 + 8 * s + 4);
+    factor_ = static_cast<int32_t>(codes >> 28) * 2 + 1;
+    STRATA_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      PlaceRow(grid_ + 2 * packed::Byte(rows, k), SignsOf(codes >> 7 * k & 127u), words + 2 * k);
+    }
   }
   // Of the words asked for last.
   STRATA_NUMERIC int32_t Factor(int /*s*/) const { return factor_; }
@@ -64,13 +75,6 @@ class Format256<BlockType::kIQ2_XXS> : public GridFormat<32> {
   float scale;
 
  private:
-  template <typename Bytes>
-  STRATA_NUMERIC uint32_t Word(const Bytes& bytes, int s, int j) const {
-    const uint32_t row = bytes.At(2 + 8 * s) >> 8 * (j / 2) & 255u;
-    const uint32_t signs = SignsOf(bytes.At(2 + 8 * s + 4) >> 7 * (j / 2) & 127u);
-    return WithSigns(grid_[2 * row + j % 2], signs >> j % 2 * 4);
-  }
-
   const uint32_t* grid_;
   int32_t factor_ = 0;
 };
@@ -85,20 +89,18 @@ class Format256<BlockType::kIQ2_XS> : public GridFormat<16> {
       : scale(f32::Mul(bytes.F16(0), 0.125f)), grid_(grid), factors_(bytes.At(66), bytes.At(70)) {}
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    STRATA_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const uint32_t code = bytes.At(2 + 8 * s + k / 2 * 4) >> k % 2 * 16 & 0xffffu;
+      PlaceRow(grid_ + 2 * (code & 511u), SignsOf(code >> 9), words + 2 * k);
+    }
   }
   STRATA_NUMERIC int32_t Factor(int i) const { return factors_.Factor(i); }
 
   float scale;
 
  private:
-  template <typename Bytes>
-  STRATA_NUMERIC uint32_t Word(const Bytes& bytes, int s, int j) const {
-    const uint32_t code = bytes.At(2 + 8 * s, j / 4) >> j / 2 % 2 * 16 & 0xffffu;
-    return WithSigns(grid_[2 * (code & 511u) + j % 2], SignsOf(code >> 9) >> j % 2 * 4);
-  }
-
   const uint32_t* grid_;
   NibbleFactors factors_;
 };
@@ -113,23 +115,22 @@ class Format256<BlockType::kIQ2_S> : public GridFormat<16> {
       : scale(f32::Mul(bytes.F16(0), 0.125f)), grid_(grid), factors_(bytes.At(74), bytes.At(78)) {}
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    const uint32_t rows = bytes.At(2 + 4 * s);
+    const uint32_t signs = bytes.At(34 + 4 * s);
+    const uint32_t upper = bytes.At(66 + s / 4 * 4) >> 8 * (s % 4);
+    STRATA_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const uint32_t row = static_cast<uint32_t>(packed::Byte(rows, k)) | (upper >> 2 * k & 3u)
+                                                                              << 8;
+      PlaceRow(grid_ + 2 * row, signs >> 8 * k, words + 2 * k);
+    }
   }
   STRATA_NUMERIC int32_t Factor(int i) const { return factors_.Factor(i); }
 
   float scale;
 
  private:
-  template <typename Bytes>
-  STRATA_NUMERIC uint32_t Word(const Bytes& bytes, int s, int j) const {
-    const int k = j / 2;
-    const uint32_t upper = bytes.At(66 + s / 4 * 4) >> (8 * (s % 4) + 2 * k) & 3u;
-    const uint32_t row = (bytes.At(2 + 4 * s) >> 8 * k & 255u) | upper << 8;
-    const uint32_t signs = bytes.At(34 + 4 * s) >> (8 * k + j % 2 * 4);
-    return WithSigns(grid_[2 * row + j % 2], signs);
-  }
-
   const uint32_t* grid_;
   NibbleFactors factors_;
 };
@@ -144,9 +145,15 @@ class Format256<BlockType::kIQ3_XXS> : public GridFormat<32> {
       : scale(f32::Mul(bytes.F16(0), 0.25f)), grid_(grid) {}
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) {
-    factor_ = static_cast<int32_t>(bytes.At(66 + 4 * s) >> 28) * 2 + 1;
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) {
+    const uint32_t codes = bytes.At(66 + 4 * s);
+    factor_ = static_cast<int32_t>(codes >> 28) * 2 + 1;
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      const uint32_t rows = bytes.At(2 + 8 * s + j / 4 * 4);
+      const uint32_t signs = SignsOf(codes >> 7 * (j / 2) & 127u) >> j % 2 * 4;
+      words[j] = WithSigns(grid_[packed::Byte(rows, j % 4)], signs);
+    }
   }
   // Of the words asked for last.
   STRATA_NUMERIC int32_t Factor(int /*s*/) const { return factor_; }
@@ -154,13 +161,6 @@ class Format256<BlockType::kIQ3_XXS> : public GridFormat<32> {
   float scale;
 
  private:
-  template <typename Bytes>
-  STRATA_NUMERIC uint32_t Word(const Bytes& bytes, int s, int j) const {
-    const uint32_t row = bytes.At(2 + 8 * s, j / 4) >> 8 * (j % 4) & 255u;
-    const uint32_t signs = SignsOf(bytes.At(66 + 4 * s) >> 7 * (j / 2) & 127u);
-    return WithSigns(grid_[row], signs >> j % 2 * 4);
-  }
-
   const uint32_t* grid_;
   int32_t factor_ = 0;
 };
@@ -175,31 +175,35 @@ class Format256<BlockType::kIQ3_S> : public GridFormat<32> {
       : scale(bytes.F16(0)), grid_(grid), factors_(bytes.At(106), 0) {}
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    const uint32_t signs = bytes.At(74 + 4 * s);
+    const uint32_t upper = bytes.Byte(66 + s);
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      const uint32_t rows = bytes.At(2 + 8 * s + j / 4 * 4);
+      const uint32_t row = static_cast<uint32_t>(packed::Byte(rows, j % 4)) | (upper >> j & 1u)
+                                                                                  << 8;
+      words[j] = WithSigns(grid_[row], signs >> 4 * j);
+    }
   }
   STRATA_NUMERIC int32_t Factor(int i) const { return factors_.Factor(i); }
 
   float scale;
 
  private:
-  template <typename Bytes>
-  STRATA_NUMERIC uint32_t Word(const Bytes& bytes, int s, int j) const {
-    const uint32_t upper = bytes.Byte(66 + s) >> j & 1u;
-    const uint32_t row = (bytes.At(2 + 8 * s, j / 4) >> 8 * (j % 4) & 255u) | upper << 8;
-    return WithSigns(grid_[row], bytes.At(74 + 4 * s) >> 4 * j);
-  }
-
   const uint32_t* grid_;
   NibbleFactors factors_;
 };
 
 // IQ1: values of -1, 0 and 1 moved up or down by an eighth, in eighths. All lie in -9..9.
-STRATA_NUMERIC uint32_t InEighths(uint32_t values, bool down) {
-  const uint32_t eight_times = values << 3 & 0xf8f8f8f8u;  // Of each byte, sign and all.
-  // Plus 1 sets a bit that is clear; less 1 in each byte, without a borrow.
-  return down ? ((eight_times ^ 0x80808080u) - 0x01010101u) ^ 0x80808080u
-              : eight_times | 0x01010101u;
+STRATA_NUMERIC void PlaceTernaryRow(const uint32_t* row, bool down, uint32_t* words) {
+  STRATA_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    const uint32_t eight_times = row[i] << 3 & 0xf8f8f8f8u;  // Of each byte, sign and all.
+    // Less 1 in each byte without a borrow; plus 1 sets a bit that is clear.
+    const uint32_t less = ((eight_times ^ 0x80808080u) - 0x01010101u) ^ 0x80808080u;
+    words[i] = down ? less : eight_times | 0x01010101u;
+  }
 }
 
 template <>
@@ -212,9 +216,15 @@ class Format256<BlockType::kIQ1_S> : public GridFormat<32> {
       : scale(f32::Mul(bytes.F16(0), 0.125f)), grid_(grid) {}
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) {
-    factor_ = static_cast<int32_t>(bytes.Half(34 + 2 * s) >> 12 & 7u) * 2 + 1;
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) {
+    const uint32_t rows = bytes.At(2 + 4 * s);
+    const uint32_t high = bytes.Half(34 + 2 * s);
+    factor_ = static_cast<int32_t>(high >> 12 & 7u) * 2 + 1;
+    STRATA_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const uint32_t row = static_cast<uint32_t>(packed::Byte(rows, k)) | (high >> 3 * k & 7u) << 8;
+      PlaceTernaryRow(grid_ + 2 * row, high >> 15 != 0, words + 2 * k);
+    }
   }
   // Of the words asked for last.
   STRATA_NUMERIC int32_t Factor(int /*s*/) const { return factor_; }
@@ -222,14 +232,6 @@ class Format256<BlockType::kIQ1_S> : public GridFormat<32> {
   float scale;
 
  private:
-  template <typename Bytes>
-  STRATA_NUMERIC uint32_t Word(const Bytes& bytes, int s, int j) const {
-    const uint32_t high = bytes.Half(34 + 2 * s);
-    const uint32_t row = (bytes.At(2 + 4 * s) >> 8 * (j / 2) & 255u) | (high >> 3 * (j / 2) & 7u)
-                                                                           << 8;
-    return InEighths(grid_[2 * row + j % 2], high >> 15 != 0);
-  }
-
   const uint32_t* grid_;
   int32_t factor_ = 0;
 };
@@ -248,8 +250,15 @@ class Format256<BlockType::kIQ1_M> : public GridFormat<16> {
   }
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    const uint32_t rows = bytes.At(4 * s);
+    const uint32_t high = bytes.Half(32 + 2 * s);
+    STRATA_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const uint32_t nibble = high >> 4 * k & 15u;
+      const uint32_t row = static_cast<uint32_t>(packed::Byte(rows, k)) | (nibble & 7u) << 8;
+      PlaceTernaryRow(grid_ + 2 * row, (nibble & 8u) != 0, words + 2 * k);
+    }
   }
   STRATA_NUMERIC int32_t Factor(int i) const {
     const uint32_t word = scales_[i / 8] >> i / 4 % 2 * 16;
@@ -259,13 +268,6 @@ class Format256<BlockType::kIQ1_M> : public GridFormat<16> {
   float scale = 0.0f;
 
  private:
-  template <typename Bytes>
-  STRATA_NUMERIC uint32_t Word(const Bytes& bytes, int s, int j) const {
-    const uint32_t nibble = bytes.Half(32 + 2 * s) >> 4 * (j / 2) & 15u;
-    const uint32_t row = (bytes.At(4 * s) >> 8 * (j / 2) & 255u) | (nibble & 7u) << 8;
-    return InEighths(grid_[2 * row + j % 2], (nibble & 8u) != 0);
-  }
-
   const uint32_t* grid_;
   uint32_t scales_[2];
 };

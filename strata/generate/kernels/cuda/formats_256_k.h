@@ -1,10 +1,9 @@
 // Blocks of 256 weights as words of signed bytes under factors, for K types, IQ4_XS and the ternary
 // types, which meet A256. The layouts are those of blocks/unpack_k.cc and its neighbours.
 //
-// A format is made from a block's bytes. Pair(s, t) is words t and t + 4 of the eight that are the
-// 32 weights s, Factor(i) multiplies each 32 or 16 of them (kFactorWeights; 256: there are none),
-// and the exact integers of the block are I = sum factors * (weights . q) + Correction(x) and M =
-// Mins(x).
+// A format is made from a block's bytes. Words(s) are 32 weights, Factor(i) multiplies each 32 or
+// 16 of them (kFactorWeights; 256: there are none), and the exact integers of the block are
+// I = sum factors * (weights . q) + Correction(x) and M = Mins(x).
 #ifndef STRATA_GENERATE_KERNELS_CUDA_FORMATS_256_K_H_
 #define STRATA_GENERATE_KERNELS_CUDA_FORMATS_256_K_H_
 
@@ -39,7 +38,7 @@ STRATA_NUMERIC int32_t DotOfSums(const uint32_t (&bytes)[4], const GroupVector& 
 // 32, j + 64 and j + 96.
 template <typename Bytes>
 STRATA_NUMERIC uint32_t Crumbs(const Bytes& bytes, int byte, int s, int j) {
-  return bytes.At(byte + s / 4 * 32, j) >> 2 * (s % 4) & 0x03030303u;
+  return bytes.At(byte + s / 4 * 32 + 4 * j) >> 2 * (s % 4) & 0x03030303u;
 }
 
 // Q4_K and Q5_K: d and dmin, then 6-bit scales and minimums of each 32 weights in 12 bytes.
@@ -86,14 +85,11 @@ class Format256<BlockType::kQ4_K> : public SixBitScales {
   STRATA_NUMERIC Format256(const Bytes& bytes, const uint32_t* /*grid*/) : SixBitScales(bytes) {}
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
-  }
-
- private:
-  template <typename Bytes>
-  STRATA_NUMERIC static uint32_t Word(const Bytes& bytes, int s, int j) {
-    return bytes.At(16 + s / 2 * 32, j) >> s % 2 * 4 & 0x0f0f0f0fu;
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      words[j] = bytes.Word(4 + s / 2 * 8 + j) >> s % 2 * 4 & 0x0f0f0f0fu;
+    }
   }
 };
 
@@ -104,16 +100,14 @@ class Format256<BlockType::kQ5_K> : public SixBitScales {
   STRATA_NUMERIC Format256(const Bytes& bytes, const uint32_t* /*grid*/) : SixBitScales(bytes) {}
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
-  }
-
- private:
-  template <typename Bytes>
-  STRATA_NUMERIC static uint32_t Word(const Bytes& bytes, int s, int j) {
-    const uint32_t high = bytes.At(16, j);
-    const uint32_t fifth = s < 4 ? high << (4 - s) : high >> (s - 4);
-    return (bytes.At(48 + s / 2 * 32, j) >> s % 2 * 4 & 0x0f0f0f0fu) | (fifth & 0x10101010u);
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      const uint32_t high = bytes.Word(4 + j);
+      const uint32_t fifth = s < 4 ? high << (4 - s) : high >> (s - 4);
+      words[j] =
+          (bytes.Word(12 + s / 2 * 8 + j) >> s % 2 * 4 & 0x0f0f0f0fu) | (fifth & 0x10101010u);
+    }
   }
 };
 
@@ -130,8 +124,15 @@ class Format256<BlockType::kQ6_K> {
   }
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    const int quarter = s % 4;
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      const uint32_t low = bytes.Word(s / 4 * 16 + quarter % 2 * 8 + j) >> quarter / 2 * 4;
+      const uint32_t high = bytes.Word(32 + s / 4 * 8 + j);
+      const uint32_t moved = quarter < 2 ? high << (4 - 2 * quarter) : high >> (2 * quarter - 4);
+      words[j] = (low & 0x0f0f0f0fu) | (moved & 0x30303030u);
+    }
   }
   STRATA_NUMERIC int32_t Factor(int i) const { return packed::SignedByte(factors_[i / 4], i % 4); }
   // Codes count from -32.
@@ -142,15 +143,6 @@ class Format256<BlockType::kQ6_K> {
   float scale;
 
  private:
-  template <typename Bytes>
-  STRATA_NUMERIC static uint32_t Word(const Bytes& bytes, int s, int j) {
-    const int quarter = s % 4;
-    const uint32_t low = bytes.At(s / 4 * 64 + quarter % 2 * 32, j) >> quarter / 2 * 4;
-    const uint32_t high = bytes.At(128 + s / 4 * 32, j);
-    const uint32_t moved = quarter < 2 ? high << (4 - 2 * quarter) : high >> (2 * quarter - 4);
-    return (low & 0x0f0f0f0fu) | (moved & 0x30303030u);
-  }
-
   uint32_t factors_[4];
 };
 
@@ -172,8 +164,11 @@ class Format256<BlockType::kQ3_K> {
   }
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      words[j] = Crumbs(bytes, 32, s, j) | (bytes.Word(j) >> s & 0x01010101u) << 2;
+    }
   }
   STRATA_NUMERIC int32_t Factor(int i) const { return packed::SignedByte(factors_[i / 4], i % 4); }
   // Codes count from -4.
@@ -184,11 +179,6 @@ class Format256<BlockType::kQ3_K> {
   float scale;
 
  private:
-  template <typename Bytes>
-  STRATA_NUMERIC static uint32_t Word(const Bytes& bytes, int s, int j) {
-    return Crumbs(bytes, 32, s, j) | (bytes.At(0, j) >> s & 0x01010101u) << 2;
-  }
-
   uint32_t factors_[4];
 };
 
@@ -209,8 +199,9 @@ class Format256<BlockType::kQ2_K> {
   }
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return {Crumbs(bytes, 16, s, t), Crumbs(bytes, 16, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) words[j] = Crumbs(bytes, 16, s, j);
   }
   STRATA_NUMERIC int32_t Factor(int i) const { return packed::Byte(factors_[i / 4], i % 4); }
   STRATA_NUMERIC int32_t Correction(const GroupVector& /*x*/) const { return 0; }
@@ -233,8 +224,8 @@ class Format256<BlockType::kIQ4_XS> {
       : scale(bytes.F16(0)), upper_(bytes.Word(0) >> 16), lower_(bytes.Word(1)) {}
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return packed::LookUpNibbles(Iq4nlValues().word, bytes.At(8 + 16 * s, t));
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    LookUpNibbles(bytes, 8 + 16 * s, Iq4nlValues(), words);
   }
   STRATA_NUMERIC int32_t Factor(int s) const {
     const uint32_t bits = (lower_ >> 4 * s & 15u) | (upper_ >> 2 * s & 3u) << 4;
@@ -272,8 +263,9 @@ class Format256<BlockType::kTQ2_0> : public TernaryCodes {
       : TernaryCodes(bytes.F16(64)) {}
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return {Crumbs(bytes, 0, s, t), Crumbs(bytes, 0, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) words[j] = Crumbs(bytes, 0, s, j);
   }
 };
 
@@ -285,21 +277,19 @@ class Format256<BlockType::kTQ1_0> : public TernaryCodes {
       : TernaryCodes(bytes.F16(52)) {}
 
   template <typename Bytes>
-  STRATA_NUMERIC packed::TwoWords Pair(const Bytes& bytes, int s, int t) const {
-    return {Word(bytes, s, t), Word(bytes, s, t + 4)};
+  STRATA_NUMERIC void Words(const Bytes& bytes, int s, uint32_t (&words)[8]) const {
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      // 32 bytes give the digits of 160 weights, 16 those of 80 and 4 those of 16.
+      const int weight = 32 * s + 4 * j;
+      const int begin = weight < 160 ? 0 : weight < 240 ? 160 : 240;
+      const int run = weight < 160 ? 32 : weight < 240 ? 16 : 4;
+      const int byte = (weight < 160 ? 0 : weight < 240 ? 32 : 48) + (weight - begin) % run;
+      words[j] = Digits(bytes.Word(byte / 4), (weight - begin) / run);
+    }
   }
 
  private:
-  template <typename Bytes>
-  STRATA_NUMERIC static uint32_t Word(const Bytes& bytes, int s, int j) {
-    // 32 bytes give the digits of 160 weights, 16 those of 80 and 4 those of 16.
-    const int weight = 32 * s + 4 * j;
-    const int begin = weight < 160 ? 0 : weight < 240 ? 160 : 240;
-    const int run = weight < 160 ? 32 : weight < 240 ? 16 : 4;
-    const int byte = (weight < 160 ? 0 : weight < 240 ? 32 : 48) + (weight - begin) % run;
-    return Digits(bytes.Word(byte / 4), (weight - begin) / run);
-  }
-
   // Digit n of four bytes that are fractions of 256 in base 3: two at a time, so that products
   // have room.
   STRATA_NUMERIC static uint32_t Digits(uint32_t fractions, int n) {

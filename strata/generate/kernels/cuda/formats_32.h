@@ -1,8 +1,7 @@
 // Blocks of 32 weights as words of signed bytes, for types that meet A32. Block i of a group of
 // eight; the layouts are those of blocks/unpack_codes.cc and unpack_values.cc.
 //
-// A weight is scale * (byte - kOffset) + min. Pair(i, t) is words t and t + 4 of a block's eight, t
-// below 4.
+// A weight is scale * (byte - kOffset) + min.
 #ifndef STRATA_GENERATE_KERNELS_CUDA_FORMATS_32_H_
 #define STRATA_GENERATE_KERNELS_CUDA_FORMATS_32_H_
 
@@ -14,7 +13,8 @@
 
 namespace strata {
 
-struct Scales32 {
+struct Block32 {
+  uint32_t word[8];
   float scale;
   float min;
 };
@@ -30,15 +30,32 @@ STRATA_NUMERIC constexpr ValueTable Mxfp4Values() {
   return {{0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu}};
 }
 
-// Low nibbles, and high ones.
-STRATA_NUMERIC packed::TwoWords SplitNibbles(uint32_t codes) {
-  return {codes & 0x0f0f0f0fu, codes >> 4 & 0x0f0f0f0fu};
+// 16 bytes from `byte` on, whose low nibbles are the codes of 16 weights and the high ones of the
+// next 16.
+template <typename Bytes>
+STRATA_NUMERIC void SplitNibbles(const Bytes& bytes, int byte, uint32_t (&words)[8]) {
+  STRATA_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t codes = bytes.At(byte + 4 * i);
+    words[i] = codes & 0x0f0f0f0fu;
+    words[i + 4] = codes >> 4 & 0x0f0f0f0fu;
+  }
+}
+template <typename Bytes>
+STRATA_NUMERIC void LookUpNibbles(const Bytes& bytes, int byte, const ValueTable& table,
+                                  uint32_t (&words)[8]) {
+  STRATA_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    const packed::TwoWords values = packed::LookUpNibbles(table.word, bytes.At(byte + 4 * i));
+    words[i] = values.low;
+    words[i + 4] = values.high;
+  }
 }
 
-// A fifth bit for words t and t + 4 of 32 codes.
-STRATA_NUMERIC packed::TwoWords AddFifthBits(packed::TwoWords codes, uint32_t bits, int t) {
-  return {codes.low | packed::SpreadBits(bits >> 4 * t) << 4,
-          codes.high | packed::SpreadBits(bits >> (4 * t + 16)) << 4};
+// A fifth bit for each of 32 codes.
+STRATA_NUMERIC void AddFifthBits(uint32_t bits, uint32_t (&words)[8]) {
+  STRATA_UNROLL
+  for (int i = 0; i < 8; ++i) words[i] |= packed::SpreadBits(bits >> 4 * i) << 4;
 }
 
 template <BlockType kType>
@@ -49,12 +66,10 @@ struct Format32<BlockType::kQ8_0> {
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = false;
   template <typename Bytes>
-  STRATA_NUMERIC static Scales32 Scales(const Bytes& bytes, int i) {
-    return {bytes.F16(34 * i), 0.0f};
-  }
-  template <typename Bytes>
-  STRATA_NUMERIC static packed::TwoWords Pair(const Bytes& bytes, int i, int t) {
-    return {bytes.At(34 * i + 2, t), bytes.At(34 * i + 2, t + 4)};
+  STRATA_NUMERIC static void Unpack(const Bytes& bytes, int i, Block32& block) {
+    block.scale = bytes.F16(34 * i);
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) block.word[j] = bytes.At(34 * i + 2 + 4 * j);
   }
 };
 
@@ -63,12 +78,9 @@ struct Format32<BlockType::kQ4_0> {
   static constexpr int kOffset = 8;
   static constexpr bool kHasMin = false;
   template <typename Bytes>
-  STRATA_NUMERIC static Scales32 Scales(const Bytes& bytes, int i) {
-    return {bytes.F16(18 * i), 0.0f};
-  }
-  template <typename Bytes>
-  STRATA_NUMERIC static packed::TwoWords Pair(const Bytes& bytes, int i, int t) {
-    return SplitNibbles(bytes.At(18 * i + 2, t));
+  STRATA_NUMERIC static void Unpack(const Bytes& bytes, int i, Block32& block) {
+    block.scale = bytes.F16(18 * i);
+    SplitNibbles(bytes, 18 * i + 2, block.word);
   }
 };
 
@@ -77,12 +89,10 @@ struct Format32<BlockType::kQ4_1> {
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = true;
   template <typename Bytes>
-  STRATA_NUMERIC static Scales32 Scales(const Bytes& bytes, int i) {
-    return {bytes.F16(20 * i), bytes.F16(20 * i + 2)};
-  }
-  template <typename Bytes>
-  STRATA_NUMERIC static packed::TwoWords Pair(const Bytes& bytes, int i, int t) {
-    return SplitNibbles(bytes.At(20 * i + 4, t));
+  STRATA_NUMERIC static void Unpack(const Bytes& bytes, int i, Block32& block) {
+    block.scale = bytes.F16(20 * i);
+    block.min = bytes.F16(20 * i + 2);
+    SplitNibbles(bytes, 20 * i + 4, block.word);
   }
 };
 
@@ -91,12 +101,10 @@ struct Format32<BlockType::kQ5_0> {
   static constexpr int kOffset = 16;
   static constexpr bool kHasMin = false;
   template <typename Bytes>
-  STRATA_NUMERIC static Scales32 Scales(const Bytes& bytes, int i) {
-    return {bytes.F16(22 * i), 0.0f};
-  }
-  template <typename Bytes>
-  STRATA_NUMERIC static packed::TwoWords Pair(const Bytes& bytes, int i, int t) {
-    return AddFifthBits(SplitNibbles(bytes.At(22 * i + 6, t)), bytes.At(22 * i + 2), t);
+  STRATA_NUMERIC static void Unpack(const Bytes& bytes, int i, Block32& block) {
+    block.scale = bytes.F16(22 * i);
+    SplitNibbles(bytes, 22 * i + 6, block.word);
+    AddFifthBits(bytes.At(22 * i + 2), block.word);
   }
 };
 
@@ -105,12 +113,11 @@ struct Format32<BlockType::kQ5_1> {
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = true;
   template <typename Bytes>
-  STRATA_NUMERIC static Scales32 Scales(const Bytes& bytes, int i) {
-    return {bytes.F16(24 * i), bytes.F16(24 * i + 2)};
-  }
-  template <typename Bytes>
-  STRATA_NUMERIC static packed::TwoWords Pair(const Bytes& bytes, int i, int t) {
-    return AddFifthBits(SplitNibbles(bytes.At(24 * i + 8, t)), bytes.At(24 * i + 4), t);
+  STRATA_NUMERIC static void Unpack(const Bytes& bytes, int i, Block32& block) {
+    block.scale = bytes.F16(24 * i);
+    block.min = bytes.F16(24 * i + 2);
+    SplitNibbles(bytes, 24 * i + 8, block.word);
+    AddFifthBits(bytes.At(24 * i + 4), block.word);
   }
 };
 
@@ -119,12 +126,9 @@ struct Format32<BlockType::kIQ4_NL> {
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = false;
   template <typename Bytes>
-  STRATA_NUMERIC static Scales32 Scales(const Bytes& bytes, int i) {
-    return {bytes.F16(18 * i), 0.0f};
-  }
-  template <typename Bytes>
-  STRATA_NUMERIC static packed::TwoWords Pair(const Bytes& bytes, int i, int t) {
-    return packed::LookUpNibbles(Iq4nlValues().word, bytes.At(18 * i + 2, t));
+  STRATA_NUMERIC static void Unpack(const Bytes& bytes, int i, Block32& block) {
+    block.scale = bytes.F16(18 * i);
+    LookUpNibbles(bytes, 18 * i + 2, Iq4nlValues(), block.word);
   }
 };
 
@@ -133,13 +137,10 @@ struct Format32<BlockType::kMXFP4> {
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = false;
   template <typename Bytes>
-  STRATA_NUMERIC static Scales32 Scales(const Bytes& bytes, int i) {
+  STRATA_NUMERIC static void Unpack(const Bytes& bytes, int i, Block32& block) {
     const uint32_t e = bytes.Byte(17 * i);  // 2^(e - 128), subnormal for 0 and 1.
-    return {f32::FromBits(e < 2 ? 0x00200000u << e : (e - 1) << 23), 0.0f};
-  }
-  template <typename Bytes>
-  STRATA_NUMERIC static packed::TwoWords Pair(const Bytes& bytes, int i, int t) {
-    return packed::LookUpNibbles(Mxfp4Values().word, bytes.At(17 * i + 1, t));
+    block.scale = f32::FromBits(e < 2 ? 0x00200000u << e : (e - 1) << 23);
+    LookUpNibbles(bytes, 17 * i + 1, Mxfp4Values(), block.word);
   }
 };
 
@@ -149,13 +150,11 @@ struct Format32<BlockType::kQ1_0> {
   static constexpr int kOffset = 1;
   static constexpr bool kHasMin = false;
   template <typename Bytes>
-  STRATA_NUMERIC static Scales32 Scales(const Bytes& bytes, int i) {
-    return {bytes.F16(i / 4 * 18), 0.0f};
-  }
-  template <typename Bytes>
-  STRATA_NUMERIC static packed::TwoWords Pair(const Bytes& bytes, int i, int t) {
+  STRATA_NUMERIC static void Unpack(const Bytes& bytes, int i, Block32& block) {
     const uint32_t bits = bytes.At(i / 4 * 18 + 2 + i % 4 * 4);
-    return {packed::SpreadBits(bits >> 4 * t) << 1, packed::SpreadBits(bits >> (4 * t + 16)) << 1};
+    block.scale = bytes.F16(i / 4 * 18);
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) block.word[j] = packed::SpreadBits(bits >> 4 * j) << 1;
   }
 };
 
@@ -165,14 +164,11 @@ struct Format32<BlockType::kQ2_0> {
   static constexpr int kOffset = 1;
   static constexpr bool kHasMin = false;
   template <typename Bytes>
-  STRATA_NUMERIC static Scales32 Scales(const Bytes& bytes, int i) {
-    return {bytes.F16(i / 2 * 18), 0.0f};
-  }
-  template <typename Bytes>
-  STRATA_NUMERIC static packed::TwoWords Pair(const Bytes& bytes, int i, int t) {
+  STRATA_NUMERIC static void Unpack(const Bytes& bytes, int i, Block32& block) {
     const int codes = i / 2 * 18 + 2 + i % 2 * 8;
-    return {packed::SpreadCrumbs(bytes.Byte(codes + t)),
-            packed::SpreadCrumbs(bytes.Byte(codes + t + 4))};
+    block.scale = bytes.F16(i / 2 * 18);
+    STRATA_UNROLL
+    for (int j = 0; j < 8; ++j) block.word[j] = packed::SpreadCrumbs(bytes.Byte(codes + j));
   }
 };
 

@@ -1,4 +1,5 @@
-// The bytes of a group of 256 weights, read as words.
+// The bytes of a group of 256 weights, read as words whose offsets are constants after unrolling,
+// so that what is read twice is loaded once.
 //
 // On the device they lie in shared memory, where a word must be aligned, and blocks of most types
 // are not: then neighbouring words are joined.
@@ -13,26 +14,18 @@
 
 namespace strata {
 
-enum class GroupAlignment {
-  kAny,
-  kWords,      // Groups begin at multiples of 4 bytes,
-  kFourWords,  // of 16. Words are asked for by constants, so that four are loaded at once.
-};
-
-// Up to 7 bytes behind the last one that is asked for are read too.
-template <GroupAlignment kAlignment>
+// kAligned: groups begin at multiples of 16 bytes. Up to 7 bytes behind the last one that is asked
+// for are read too.
+template <bool kAligned>
 class GroupBytes {
  public:
   // The group begins at memory + offset; memory is 16-byte aligned.
   STRATA_NUMERIC GroupBytes(const uint8_t* memory, uint32_t offset)
-      : words_(memory + (offset & ~(kAlignment == GroupAlignment::kFourWords ? 15u : 3u))),
-        shift_(8 * (offset & 3u)) {}
+      : words_(memory + (offset & ~(kAligned ? 15u : 3u))), shift_(8 * (offset & 3u)) {}
 
   // Bytes 4k to 4k + 3.
   STRATA_NUMERIC uint32_t Word(int k) const {
-    if constexpr (kAlignment == GroupAlignment::kWords) {
-      return packed::LoadWord(words_ + 4 * k);
-    } else if constexpr (kAlignment == GroupAlignment::kFourWords) {
+    if constexpr (kAligned) {
       return packed::LoadWords4(words_ + 16 * (k / 4)).word[k % 4];
     } else {
       return packed::FunnelRight(packed::LoadWord(words_ + 4 * k),
@@ -40,14 +33,13 @@ class GroupBytes {
     }
   }
 
-  // Four bytes from `byte` + 4j on, where `byte` is a constant.
-  STRATA_NUMERIC uint32_t At(int byte, int j = 0) const {
-    if (byte % 4 == 0) return Word(byte / 4 + j);
-    return packed::FunnelRight(Word(byte / 4 + j), Word(byte / 4 + j + 1), 8 * (byte % 4));
+  // Four bytes, two, or one.
+  STRATA_NUMERIC uint32_t At(int byte) const {
+    if (byte % 4 == 0) return Word(byte / 4);
+    return packed::FunnelRight(Word(byte / 4), Word(byte / 4 + 1), 8 * (byte % 4));
   }
-  // Two bytes that are not the last of one word and the first of the next.
   STRATA_NUMERIC uint32_t Half(int byte) const {
-    return Word(byte / 4) >> 8 * (byte % 4) & 0xffffu;
+    return (byte % 4 == 3 ? At(byte) : Word(byte / 4) >> 8 * (byte % 4)) & 0xffffu;
   }
   STRATA_NUMERIC uint32_t Byte(int byte) const { return Word(byte / 4) >> 8 * (byte % 4) & 255u; }
   STRATA_NUMERIC float F16(int byte) const {

@@ -109,23 +109,17 @@ STRATA_NUMERIC void DotOfBlocks32(const Bytes& bytes, int num_blocks,
   STRATA_UNROLL
   for (int i = 0; i < 8; ++i) {
     if (i >= num_blocks) break;
-    const Scales32 scales = Format::Scales(bytes, i);
-    uint32_t words[8];
-    STRATA_UNROLL
-    for (int t = 0; t < 4; ++t) {
-      const packed::TwoWords pair = Format::Pair(bytes, i, t);
-      words[t] = pair.low;
-      words[t + 4] = pair.high;
-    }
+    Block32 block;
+    Format::Unpack(bytes, i, block);
     STRATA_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      int32_t dot = DotOfFour(words, x[v].Q(2 * i), 0);
-      dot = DotOfFour(words + 4, x[v].Q(2 * i + 1), dot);
+      int32_t dot = DotOfFour(block.word, x[v].Q(2 * i), 0);
+      dot = DotOfFour(block.word + 4, x[v].Q(2 * i + 1), dot);
       if constexpr (Format::kOffset != 0) dot -= Format::kOffset * x[v].Sum(i);
       const float da = x[v].Scale(i);
-      groups[v] = f32::Fma(f32::Mul(scales.scale, da), f32::FromInt(dot), groups[v]);
+      groups[v] = f32::Fma(f32::Mul(block.scale, da), f32::FromInt(dot), groups[v]);
       if constexpr (Format::kHasMin) {
-        groups[v] = f32::Fma(f32::Mul(scales.min, da), f32::FromInt(x[v].Sum(i)), groups[v]);
+        groups[v] = f32::Fma(f32::Mul(block.min, da), f32::FromInt(x[v].Sum(i)), groups[v]);
       }
     }
   }
@@ -179,12 +173,7 @@ STRATA_NUMERIC void DotOfBlock256(const Bytes& bytes, const uint32_t* grid,
   STRATA_UNROLL
   for (int s = 0; s < 8; ++s) {
     uint32_t words[8];
-    STRATA_UNROLL
-    for (int t = 0; t < 4; ++t) {
-      const packed::TwoWords pair = format.Pair(bytes, s, t);
-      words[t] = pair.low;
-      words[t + 4] = pair.high;
-    }
+    format.Words(bytes, s, words);
     STRATA_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       const packed::Words4 first = x[v].Q(2 * s);

@@ -123,37 +123,6 @@ __device__ __forceinline__ uint4 LoadOrZero(const void* from, bool is_there) {
   return x;
 }
 
-__device__ __forceinline__ uint2 LoadTwoWordsOrZero(const void* from, bool is_there) {
-  uint2 x;
-  asm volatile(
-      "{\n"
-      "  .reg .pred there;\n"
-      "  setp.ne.u32 there, %3, 0;\n"
-      "  mov.u32 %0, 0;\n"
-      "  mov.u32 %1, 0;\n"
-      "  @there ld.global.L1::no_allocate.v2.u32 {%0, %1}, [%2];\n"
-      "}"
-      : "=&r"(x.x), "=&r"(x.y)
-      : "l"(from), "r"(static_cast<uint32_t>(is_there))
-      : "memory");
-  return x;
-}
-// This one stays in L1: neighbours are read by other lanes.
-__device__ __forceinline__ uint32_t LoadWordOrZero(const void* from, bool is_there) {
-  uint32_t x;
-  asm volatile(
-      "{\n"
-      "  .reg .pred there;\n"
-      "  setp.ne.u32 there, %2, 0;\n"
-      "  mov.u32 %0, 0;\n"
-      "  @there ld.global.u32 %0, [%1];\n"
-      "}"
-      : "=&r"(x)
-      : "l"(from), "r"(static_cast<uint32_t>(is_there))
-      : "memory");
-  return x;
-}
-
 // Asks for a line of weights; nothing waits for it.
 __device__ __forceinline__ void PrefetchToL2(const void* address) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address));

@@ -18,11 +18,11 @@ namespace strata {
 // Rows of weights that a block computes: of one matrix, or half of gate and half of up.
 inline constexpr int kPromptTileWeights = 128;
 
-enum class PromptRole { kDense, kGate, kDown };
-
 // One matrix, or one role of all experts.
 struct PromptTarget {
-  const std::byte* data = nullptr;  // Not with experts.
+  const std::byte* data = nullptr;  // Not with experts, whose matrices
+  int part = 0;                     // lie in this part of a blob
+  int64_t offset = 0;               // from here on.
   int rows = 0;
   int first_tile = 0;  // Of all targets' tiles of weights.
   float scale = 1.0f;
@@ -36,9 +36,7 @@ struct PromptTarget {
 };
 
 struct PromptArguments {
-  // kGate: targets 0 and 1 are gate and up, and their activation goes to targets[0].y.
-  PromptRole role = PromptRole::kDense;
-  bool is_gated = false;
+  bool is_gated = false;  // Targets 0 and 1 are gate and up; their activation goes to targets[0].y.
   GatedActivation activation = GatedActivation::kSilu;
 
   int columns = 0;

@@ -240,38 +240,40 @@ absl::Status MeasureExperts(Benchmark& benchmark, const DeviceActivations& x, fl
     std::vector<DeviceExpert> table;
     for (int e = 0; e < kExperts; ++e) {
       const std::byte* const begin = memory.data() + 3 * e * slice;
-      table.push_back({begin, begin + slice, begin + 2 * slice});
+      table.push_back({{begin, begin + slice, begin + 2 * slice}});
     }
     const DeviceArray<DeviceExpert> experts(table);
     for (const int tile : {64, 128}) {
       RETURN_IF_ERROR(
           GroupPromptRows(FLAGS_rows, shared.routing(), shared.groups(tile), benchmark.stream()));
       const std::string name = absl::StrCat(info.name, ", tiles of ", tile);
-      RETURN_IF_ERROR(benchmark.Measure(absl::StrCat("gate and up ", name),
-                                        4.0 * entries * kWidth * kHidden, MmaKind::kBytes, [&] {
-                                          return LaunchPromptGatedExperts(
-                                              {.rows = FLAGS_rows,
-                                               .x = x,
-                                               .routing = shared.routing(),
-                                               .groups = shared.groups(tile),
-                                               .experts = experts.data(),
-                                               .gate = {type, kHidden, kWidth},
-                                               .up = {type, kHidden, kWidth},
-                                               .hidden = shared.hidden.forms(),
-                                               .faults = {fault, fault, fault}},
-                                              benchmark.stream());
-                                        }));
+      RETURN_IF_ERROR(benchmark.Measure(
+          absl::StrCat("gate and up ", name), 4.0 * entries * kWidth * kHidden, MmaKind::kBytes,
+          [&] {
+            return LaunchPromptGatedExperts(
+                {.rows = FLAGS_rows,
+                 .x = x,
+                 .routing = shared.routing(),
+                 .groups = shared.groups(tile),
+                 .experts = experts.data(),
+                 .gate = {type, kHidden, kWidth},
+                 .up = {.type = type, .rows = kHidden, .columns = kWidth, .part = 1},
+                 .hidden = shared.hidden.forms(),
+                 .faults = {fault, fault, fault}},
+                benchmark.stream());
+          }));
       RETURN_IF_ERROR(benchmark.Measure(
           absl::StrCat("down ", name), 2.0 * entries * kWidth * kHidden, MmaKind::kBytes, [&] {
-            return LaunchPromptDownExperts({.rows = FLAGS_rows,
-                                            .hidden = shared.hidden.forms(),
-                                            .routing = shared.routing(),
-                                            .groups = shared.groups(tile),
-                                            .experts = experts.data(),
-                                            .down = {type, kWidth, kHidden},
-                                            .out = shared.out.data(),
-                                            .fault = fault},
-                                           benchmark.stream());
+            return LaunchPromptDownExperts(
+                {.rows = FLAGS_rows,
+                 .hidden = shared.hidden.forms(),
+                 .routing = shared.routing(),
+                 .groups = shared.groups(tile),
+                 .experts = experts.data(),
+                 .down = {.type = type, .rows = kWidth, .columns = kHidden, .part = 2},
+                 .out = shared.out.data(),
+                 .fault = fault},
+                benchmark.stream());
           }));
     }
   }

@@ -24,7 +24,9 @@ PromptTarget TargetOf(const DeviceMatrix& matrix, const FaultReport& fault) {
 }
 
 PromptTarget TargetOf(const DeviceExpertMatrix& matrix, const FaultReport& fault) {
-  return {.rows = static_cast<int>(matrix.rows),
+  return {.part = matrix.part,
+          .offset = matrix.offset,
+          .rows = static_cast<int>(matrix.rows),
           .scales = matrix.scales,
           .bias = matrix.biases,
           .fault = fault};
@@ -41,7 +43,6 @@ absl::Status SetGated(const Matrix& gate, const Matrix& up, GatedActivation acti
   }
   CHECK(gate.rows == up.rows && gate.columns == up.columns);
   CHECK(hidden.size == gate.rows && hidden.values != nullptr);
-  arguments.role = PromptRole::kGate;
   arguments.is_gated = true;
   arguments.activation = activation;
   arguments.columns = static_cast<int>(gate.columns);
@@ -106,7 +107,6 @@ absl::Status LaunchPromptGatedDense(const PromptGatedDense& product, const Kerne
 
 absl::Status LaunchPromptDownExperts(const PromptDownExperts& product, const KernelStream& stream) {
   PromptArguments arguments;
-  arguments.role = PromptRole::kDown;
   SetGroups(product.groups, product.routing, product.experts, arguments);
   arguments.x = product.hidden;
   arguments.columns = static_cast<int>(product.down.columns);

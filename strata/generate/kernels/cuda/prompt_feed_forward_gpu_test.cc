@@ -104,14 +104,19 @@ class ExpertsRun {
       gates_.push_back(std::make_unique<TestMatrix>(gate_type, hidden, width, random_));
       ups_.push_back(std::make_unique<TestMatrix>(gate_type, hidden, width, random_));
       downs_.push_back(std::make_unique<TestMatrix>(down_type, width, hidden, random_));
-      table.push_back({gates_[e]->device.data(), ups_[e]->device.data(), downs_[e]->device.data()});
+      table.push_back(
+          {{gates_[e]->device.data(), ups_[e]->device.data(), downs_[e]->device.data()}});
     }
     table_ = std::make_unique<DeviceArray<DeviceExpert>>(table);
     groups_ = {tile, entries_.data(), tiles_.data(), num_tiles_.data()};
     routing_ = {kExperts, kChosen, device_choices_.data(), device_weights_->data()};
-    gate_ = {gate_type, hidden, width, device_scales_.data(), device_biases_.data()};
-    up_ = {gate_type, hidden, width};
-    down_ = {down_type, width, hidden};
+    gate_ = {.type = gate_type,
+             .rows = hidden,
+             .columns = width,
+             .scales = device_scales_.data(),
+             .biases = device_biases_.data()};
+    up_ = {.type = gate_type, .rows = hidden, .columns = width, .part = 1};
+    down_ = {.type = down_type, .rows = width, .columns = hidden, .part = 2};
   }
 
   void RunOnDevice() {

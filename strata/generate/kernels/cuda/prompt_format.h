@@ -116,12 +116,7 @@ template <BlockType kType, typename Bytes>
 STRATA_NUMERIC void UnpackForPrompt(const Bytes& bytes, Format256<kType>& format, int s,
                                     PromptWords& out) {
   constexpr PromptChain kChain = kPromptFormatOf<kType>.chain;
-  STRATA_UNROLL
-  for (int t = 0; t < 4; ++t) {
-    const packed::TwoWords pair = format.Pair(bytes, s, t);
-    out.word[t] = pair.low;
-    out.word[t + 4] = pair.high;
-  }
+  format.Words(bytes, s, out.word);
   if constexpr (kType == BlockType::kQ2_K || kType == BlockType::kQ3_K) {
     STRATA_UNROLL
     for (int j = 0; j < 8; ++j) {
@@ -193,21 +188,16 @@ STRATA_NUMERIC void UnpackForPrompt(const Bytes& bytes, int i, PromptBlock& out)
     }
   } else {
     using Format = Format32<kType>;
+    Block32 block;
+    Format::Unpack(bytes, i, block);
     STRATA_UNROLL
-    for (int t = 0; t < 4; ++t) {
-      const packed::TwoWords pair = Format::Pair(bytes, i, t);
-      out.word[t] = pair.low;
-      out.word[t + 4] = pair.high;
+    for (int j = 0; j < 8; ++j) {
+      out.word[j] = Format::kOffset == 0
+                        ? block.word[j]
+                        : packed::SubtractBytes(block.word[j], packed::Repeat(Format::kOffset));
     }
-    if constexpr (Format::kOffset != 0) {
-      STRATA_UNROLL
-      for (int j = 0; j < 8; ++j) {
-        out.word[j] = packed::SubtractBytes(out.word[j], packed::Repeat(Format::kOffset));
-      }
-    }
-    const Scales32 scales = Format::Scales(bytes, i);
-    out.scale[0] = scales.scale;
-    if constexpr (Format::kHasMin) out.scale[1] = scales.min;
+    out.scale[0] = block.scale;
+    if constexpr (Format::kHasMin) out.scale[1] = block.min;
   }
 }
 

@@ -62,7 +62,7 @@ float FloatOf(const PromptFormat& format, int32_t integer) {
 template <BlockType kType>
 float ChainOf256(const uint8_t* memory, uint32_t offset, const ActivationView& x, int64_t begin) {
   constexpr PromptFormat kFormat = PromptFormatOf(kType);
-  const GroupBytes<GroupAlignment::kAny> bytes(memory, offset);
+  const GroupBytes<false> bytes(memory, offset);
   Format256<kType> format(bytes, GridOf(kType));
   int32_t integer = 0;
   for (int s = 0; s < 8; ++s) {
@@ -100,7 +100,7 @@ float ChainOf256(const uint8_t* memory, uint32_t offset, const ActivationView& x
 template <BlockType kType>
 float ChainOf32(const uint8_t* memory, uint32_t offset, const ActivationView& x, int64_t begin) {
   constexpr PromptFormat kFormat = PromptFormatOf(kType);
-  const GroupBytes<GroupAlignment::kAny> bytes(memory, offset);
+  const GroupBytes<false> bytes(memory, offset);
   const int blocks = static_cast<int>(std::min<int64_t>(8, (x.size - begin) / 32));
   float chain = 0.0f;
   for (int i = 0; i < blocks; ++i) {

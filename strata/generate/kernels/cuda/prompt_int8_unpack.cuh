@@ -99,9 +99,7 @@ __device__ __forceinline__ void UnpackGroup(const PromptArguments& p,
     const auto address = reinterpret_cast<uintptr_t>(shared.rows.weights[row]);
     offset += (static_cast<uint32_t>(address) + group * Raw::kGroupBytes) & 3u;
   }
-  constexpr GroupAlignment kAlignment =
-      Raw::kAligned ? GroupAlignment::kFourWords : GroupAlignment::kAny;
-  const GroupBytes<kAlignment> bytes(shared.raw[buffer], offset);
+  const GroupBytes<Raw::kAligned> bytes(shared.raw[buffer], offset);
   if (threadIdx.x < kPromptTileWeights) {
     UnpackHalf<0, kType, kTiles>(bytes, row, blocks, buffer, shared);
   } else {

@@ -31,7 +31,6 @@ absl::Status LaunchPromptProduct(const PromptProduct& product, const KernelStrea
   for (int begin = 0; begin < product.num_outputs;) {
     const BlockType type = product.outputs[begin].matrix.type;
     PromptArguments arguments;
-    arguments.role = PromptRole::kDense;
     arguments.columns = static_cast<int>(product.x.size);
     arguments.x = product.x;
     arguments.num_rows = product.rows;

@@ -34,10 +34,9 @@ struct PromptTileRows {
 
 __device__ __forceinline__ const std::byte* MatrixOf(const PromptArguments& p, int target,
                                                      int expert) {
-  if (p.experts == nullptr) return p.targets[target].data;
-  const DeviceExpert& matrices = p.experts[expert];
-  if (p.role == PromptRole::kDown) return matrices.down;
-  return target == 0 ? matrices.gate : matrices.up;
+  const PromptTarget& matrix = p.targets[target];
+  if (p.experts == nullptr) return matrix.data;
+  return p.experts[expert].parts[matrix.part] + matrix.offset;
 }
 
 // The vectors of a block; an empty tile when there are none. blockIdx.y counts them.

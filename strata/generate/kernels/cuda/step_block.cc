@@ -19,7 +19,7 @@ StepBlock::StepBlock(const StepBlockLayout& layout, std::byte* memory)
 
 void StepBlock::Clear() { step_ = new (memory_) DeviceStep(); }
 
-int StepBlock::AddRow(StepRow row, bool wants_logits) {
+int StepBlock::AddRow(DeviceStepRow row, bool wants_logits) {
   CHECK_LT(step_->num_rows, kMaxRows);
   const int number = step_->num_rows++;
   row.logits_row = -1;

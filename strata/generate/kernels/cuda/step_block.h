@@ -17,7 +17,7 @@
 namespace strata {
 
 // A row of a step. Sequences have numbers, below the words of `drawn` (begin_step.h).
-struct StepRow {
+struct DeviceStepRow {
   int32_t token = 0;
   int32_t drawn_of = -1;  // Not negative: the token is what this sequence drew last.
   int32_t position = 0;
@@ -32,7 +32,7 @@ struct DeviceStep {
   int32_t num_wanted = 0;
   int32_t num_page_patches = 0;
   int32_t num_expert_patches = 0;
-  StepRow rows[kMaxRows] = {};
+  DeviceStepRow rows[kMaxRows] = {};
   int32_t wanted[kMaxRows] = {};  // The rows that want logits, ascending.
 };
 static_assert(sizeof(DeviceStep) % 16 == 0);
@@ -91,7 +91,7 @@ class StepBlock {
   // An empty step.
   void Clear();
   // Returns its number. wants_logits gives it the next of the rows that want logits.
-  int AddRow(StepRow row, bool wants_logits);
+  int AddRow(DeviceStepRow row, bool wants_logits);
   // The cosines and sines of a row, to be filled for each rotation.
   absl::Span<float> Angles(int rotation, int row);
   // False when there is no room: the patch belongs to another step.

@@ -1,0 +1,435 @@
+#include "strata/generate/cuda/cuda_engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "cuda_runtime_api.h"
+#include "glog/logging.h"
+#include "strata/cache/tier/expert_table.h"
+#include "strata/core/cuda_status.h"
+#include "strata/core/device.h"
+#include "strata/core/device_event.h"
+#include "strata/core/error.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/core/host_memory.h"
+#include "strata/core/status_macros.h"
+#include "strata/generate/cuda/create_cuda_engine.h"
+#include "strata/generate/cuda/cuda_layers.h"
+#include "strata/generate/cuda/device_kv.h"
+#include "strata/generate/cuda/device_region.h"
+#include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/step_graph.h"
+#include "strata/generate/cuda/step_memory.h"
+#include "strata/generate/engine/step.h"
+#include "strata/generate/kernels/cuda/block_codes.h"
+#include "strata/generate/kernels/cuda/draw_tokens.h"
+#include "strata/generate/kernels/cuda/step_block.h"
+#include "strata/generate/kernels/cuda/step_fault.h"
+#include "strata/generate/kernels/not_finite.h"
+#include "strata/generate/kernels/rotary.h"
+#include "strata/generate/model/model_graph.h"
+#include "strata/generate/model/run_layers.h"
+#include "strata/generate/placement/expert_placement.h"
+
+namespace strata {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double MsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+DeviceSequence& Of(const StepRow& row) { return *static_cast<DeviceSequence*>(row.sequence); }
+
+bool WantsOutput(const StepRow& row) { return row.wants_logits || row.draw.sampler != nullptr; }
+
+// The device draws as the host would, except by chance and with a penalty.
+bool DrawsOnDevice(const StepRow& row) {
+  return row.draw.sampler != nullptr && row.draw.sampler->takes_most_likely();
+}
+
+bool NeedsLogits(const StepRow& row) {
+  return row.wants_logits || (row.draw.sampler != nullptr && !DrawsOnDevice(row));
+}
+
+cudaStream_t HandleOf(const DeviceStream& stream) {
+  return static_cast<cudaStream_t>(stream.handle());
+}
+
+StepBlockLayout LayoutOf(const ModelGraph& graph) {
+  StepBlockLayout layout = {.num_rotations = static_cast<int>(graph.rotations.size()),
+                            .max_page_patches = kMaxRows};
+  CHECK_LE(layout.num_rotations, StepBlockLayout::kMaxRotations);
+  for (int i = 0; i < layout.num_rotations; ++i) {
+    layout.rotation_dims[i] = graph.rotations[static_cast<size_t>(i)].angles.num_dims;
+  }
+  return layout;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CudaStepEngine>> CreateCudaEngine(const CudaEngineOptions& options,
+                                                                 const GgufFile& file,
+                                                                 const ModelGraph& graph,
+                                                                 Device& device) {
+  return CudaEngine::Create(options, file, graph, device);
+}
+
+absl::StatusOr<std::unique_ptr<CudaEngine>> CudaEngine::Create(const CudaEngineOptions& options,
+                                                               const GgufFile& file,
+                                                               const ModelGraph& graph,
+                                                               Device& device) {
+  auto engine = absl::WrapUnique(new CudaEngine(options, file, graph, device));
+  RETURN_IF_ERROR(engine->Prepare());
+  return engine;
+}
+
+CudaEngine::CudaEngine(const CudaEngineOptions& options, const GgufFile& file,
+                       const ModelGraph& graph, Device& device)
+    : options_(options),
+      file_(file),
+      graph_(graph),
+      device_(device),
+      max_context_(options.engine.max_context > 0 ? options.engine.max_context
+                                                  : graph.context_length),
+      kv_(device, options.engine.kv_type, graph, max_context_),
+      layout_(LayoutOf(graph)),
+      pin_budget_(std::numeric_limits<int64_t>::max(), "the engine's own memory"),
+      host_memory_(device, pin_budget_) {
+  for (const Rotation& rotation : graph.rotations) rotary_.emplace_back(rotation.angles);
+}
+
+CudaEngine::~CudaEngine() {
+  if (chunk_.has_value()) device_.Drain(chunk_->event);
+}
+
+absl::Status CudaEngine::Prepare() {
+  ASSIGN_OR_RETURN(stream_, device_.CreateStream());
+  ASSIGN_OR_RETURN(weights_, DeviceWeights::Create(file_, graph_, device_));
+  RETURN_IF_ERROR(PlaceEmbedding());
+  RETURN_IF_ERROR(MakeStepMemory());
+  // Room for a usual text, before the experts take what is left.
+  RETURN_IF_ERROR(kv_.Reserve(std::min(max_context_, kReservedContext)));
+  ASSIGN_OR_RETURN(experts_, ExpertPlacement::Create(options_.experts, file_, graph_, device_,
+                                                     graph_.experts.empty() ? nullptr : &stream_));
+  RETURN_IF_ERROR(CheckExpertsReadable());
+  cudaDeviceProp properties;
+  RETURN_IF_ERROR(CudaStatus(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties"));
+  const KernelStream stream = {
+      .stream = HandleOf(stream_),
+      .programmatic = options_.programmatic_launch && properties.major >= 9};
+  layers_ = std::make_unique<CudaLayers>(CudaLayers::Collaborators{
+      .graph = graph_,
+      .weights = *weights_,
+      .kv = kv_,
+      .memory = memory_,
+      .outputs = outputs_,
+      .embedding = embedding_,
+      .layout = layout_,
+      .block = block_memory_,
+      .expert_table = experts_ == nullptr ? nullptr : experts_->table_image(),
+      .stream = stream});
+  // What no kernel runs is found now, not after a prompt was read.
+  ASSIGN_OR_RETURN(const Recorded* decode, RecordedFor({.rows = 1, .wanted = 1}));
+  figures_.nodes = decode->graph.num_nodes();
+  return absl::OkStatus();
+}
+
+absl::Status CudaEngine::PlaceEmbedding() {
+  const WeightMatrix& weights = graph_.embedding;
+  const int64_t bytes = weights.rows * weights.row_bytes();
+  embedding_ = {.type = weights.type,
+                .rows = weights.rows,
+                .columns = weights.columns,
+                .data = weights_->Find(weights),  // Where the output is tied to it.
+                .scale = graph_.embedding_scale};
+  if (embedding_.data == nullptr) {
+    ASSIGN_OR_RETURN(
+        embedding_host_,
+        host_memory_.Allocate({.purpose = "the embedding", .unit_bytes = bytes, .num_units = 1}));
+    std::memcpy(embedding_host_.data(), weights.data, static_cast<size_t>(bytes));
+    embedding_.data = embedding_host_.data();
+    if (!embedding_host_.pinned()) {
+      ASSIGN_OR_RETURN(embedding_device_, device_.Allocate(bytes + DeviceRegion::kAlignment));
+      RETURN_IF_ERROR(
+          device_.CopyToDevice(embedding_device_.data(), embedding_host_.bytes(), stream_));
+      embedding_.data = embedding_device_.data();
+    }
+  }
+  const std::unique_ptr<const BlockTables> tables =
+      std::make_unique<const BlockTables>(MakeBlockTables());
+  ASSIGN_OR_RETURN(tables_, device_.Allocate(sizeof(BlockTables)));
+  embedding_.tables = reinterpret_cast<const BlockTables*>(tables_.data());
+  // From pageable memory: it has been read when the call returns.
+  return device_.CopyToDevice(
+      tables_.data(), {reinterpret_cast<const std::byte*>(tables.get()), sizeof(BlockTables)},
+      stream_);
+}
+
+absl::Status CudaEngine::MakeStepMemory() {
+  DeviceRegion measure;
+  LayStepMemory(graph_, kv_, layout_, measure);
+  ASSIGN_OR_RETURN(step_memory_, device_.Allocate(measure.bytes()));
+  DeviceRegion region(step_memory_.data());
+  memory_ = LayStepMemory(graph_, kv_, layout_, region);
+  RETURN_IF_ERROR(
+      CudaStatus(cudaMemsetAsync(step_memory_.data(), 0, step_memory_.size(), HandleOf(stream_)),
+                 "cudaMemsetAsync"));
+  const auto lay_pinned = [&](DeviceRegion& pinned) {
+    block_memory_ = pinned.Take<std::byte>(layout_.bytes());
+    outputs_.result = pinned.Take<DeviceStepResult>(1);
+    outputs_.choices = pinned.Take<std::byte>(ChoicesBytes(graph_, kMaxRows));
+    outputs_.logits = pinned.Take<float>(kMaxRows * graph_.vocabulary);
+    outputs_.hidden_states = pinned.Take<float>(kMaxRows * graph_.width + 4);
+  };
+  DeviceRegion measure_pinned;
+  lay_pinned(measure_pinned);
+  ASSIGN_OR_RETURN(pinned_, device_.AllocatePinned(measure_pinned.bytes()));
+  DeviceRegion pinned(pinned_.data());
+  lay_pinned(pinned);
+  block_ = std::make_unique<StepBlock>(layout_, block_memory_);
+  return absl::OkStatus();
+}
+
+absl::Status CudaEngine::CheckExpertsReadable() const {
+  if (experts_ == nullptr) return absl::OkStatus();
+  int num_unreadable = 0;
+  for (int number = 0; number < experts_->geometry().size(); ++number) {
+    const EntryForm form = experts_->Entry(number).form;
+    num_unreadable += form == EntryForm::kStage || form == EntryForm::kPageable;
+  }
+  if (num_unreadable == 0) return absl::OkStatus();
+  return MachineError(absl::StrCat(
+      num_unreadable, " of ", experts_->geometry().size(),
+      " experts have no slot and lie in no pinned memory, so that the GPU cannot read them: raise "
+      "--expert_cache, --pin_budget or the limit of locked memory (ulimit -l)"));
+}
+
+absl::StatusOr<const CudaEngine::Recorded*> CudaEngine::RecordedFor(const StepShape& shape) {
+  const auto found = recorded_.find(shape);
+  if (found != recorded_.end()) return &found->second;
+  Recorded recorded;
+  layers_->Begin(shape);
+  ASSIGN_OR_RETURN(recorded.graph, StepGraph::Record(HandleOf(stream_),
+                                                     [&] { return RunLayers(graph_, *layers_); }));
+  recorded.fault_texts = layers_->fault_texts();
+  return &recorded_.emplace(shape, std::move(recorded)).first->second;
+}
+
+Engine::Hardware CudaEngine::hardware() const {
+  return {.kind = "cuda",
+          .name = device_.properties().name,
+          .num_threads = options_.engine.num_threads};
+}
+
+std::unique_ptr<SequenceState> CudaEngine::NewSequence() {
+  return std::make_unique<DeviceSequence>(kv_);
+}
+
+void CudaEngine::BeginPrompt() {
+  if (experts_ != nullptr) experts_->BeginPrompt();
+}
+void CudaEngine::EndPrompt() {
+  if (experts_ != nullptr) experts_->EndPrompt();
+}
+void CudaEngine::FirstTokenOut() {
+  if (experts_ != nullptr) experts_->FirstTokenOut();
+}
+
+absl::Status CudaEngine::Launch(const StepBatch& batch) {
+  CHECK(!batch.rows.empty());
+  CHECK(!chunk_.has_value()) << "a step is under way";
+  batch_ = batch;
+  result_.drawn.clear();
+  num_logits_ = num_hidden_ = 0;
+  choices_.resize(graph_.experts.layers().size());
+  for (std::vector<uint16_t>& choices : choices_) choices.clear();
+  if (experts_ != nullptr) experts_->BeginStep();
+  outcome_ = RunBatch(batch);
+  // The event of the last work on the stream, whatever became of it.
+  if (experts_ != nullptr) {
+    const absl::StatusOr<DeviceEvent> work = device_.Record(stream_);
+    experts_->EndStep(work.ok() ? *work : DeviceEvent());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaEngine::RunBatch(const StepBatch& batch) {
+  for (absl::Span<const StepRow> left = batch.rows; !left.empty();) {
+    if (chunk_.has_value()) {
+      RETURN_IF_ERROR(FinishChunk());
+      if (batch.should_stop != nullptr && (*batch.should_stop)()) {
+        return absl::CancelledError("the step was asked to stop");
+      }
+    }
+    const absl::Span<const StepRow> rows = left.subspan(0, kMaxRows);
+    RETURN_IF_ERROR(LaunchChunk(batch, rows));
+    left.remove_prefix(rows.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaEngine::LaunchChunk(const StepBatch& batch, absl::Span<const StepRow> rows) {
+  const Clock::time_point start = Clock::now();
+  Chunk chunk = {
+      .rows = rows,
+      .shape = {.rows = static_cast<int>(rows.size()), .wants_hidden = batch.wants_hidden}};
+  for (const StepRow& row : rows) {
+    chunk.shape.wanted += WantsOutput(row);
+    chunk.shape.copies_logits |= NeedsLogits(row);
+  }
+  ASSIGN_OR_RETURN(chunk.recorded, RecordedFor(chunk.shape));
+  RETURN_IF_ERROR(WriteBlock(rows));
+  RETURN_IF_ERROR(chunk.recorded->graph.Launch(HandleOf(stream_)));
+  ASSIGN_OR_RETURN(chunk.event, device_.Record(stream_));
+  chunk_ = std::move(chunk);
+  ++figures_.num_steps;
+  figures_.host_ms += MsSince(start);
+  return absl::OkStatus();
+}
+
+absl::Status CudaEngine::WriteBlock(absl::Span<const StepRow> rows) {
+  block_->Clear();
+  for (const StepRow& row : rows) {
+    DeviceSequence& sequence = Of(row);
+    CHECK_LT(row.position, max_context_);
+    RETURN_IF_ERROR(sequence.Reserve(row.position + 1, *block_));
+    const TokenId token = row.token == kLastDrawn ? sequence.last_drawn : row.token;
+    CHECK(0 <= token && token < graph_.vocabulary) << token;
+    const int index = block_->AddRow({.token = token,
+                                      .position = static_cast<int32_t>(row.position),
+                                      .first_page = sequence.first_page(),
+                                      .sequence = sequence.number()},
+                                     WantsOutput(row));
+    for (int rotation = 0; rotation < layout_.num_rotations; ++rotation) {
+      RotaryTable& table = rotary_[static_cast<size_t>(rotation)];
+      table.ExtendTo(row.position + 1);
+      const absl::Span<float> angles = block_->Angles(rotation, index);
+      const absl::Span<const float> cosines = table.Cosines(row.position);
+      const absl::Span<const float> sines = table.Sines(row.position);
+      std::copy(sines.begin(), sines.end(),
+                std::copy(cosines.begin(), cosines.end(), angles.begin()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaEngine::FinishChunk() {
+  const Chunk chunk = *std::exchange(chunk_, std::nullopt);
+  RETURN_IF_ERROR(device_.Wait(chunk.event));
+  const Clock::time_point start = Clock::now();
+  const absl::Status status = TakeOutputs(chunk);
+  figures_.host_ms += MsSince(start);
+  return status;
+}
+
+absl::Status CudaEngine::TakeOutputs(const Chunk& chunk) {
+  const DeviceStepResult& result = *outputs_.result;
+  if (result.fault != kNoFault) {
+    const uint32_t operation = OperationOfFault(result.fault);
+    CHECK_LT(operation, chunk.recorded->fault_texts.size());
+    return NotFiniteError(chunk.recorded->fault_texts[operation]);
+  }
+  TakeChoices(chunk);
+  int wanted = 0;
+  for (const StepRow& row : chunk.rows) {
+    if (!WantsOutput(row)) continue;
+    RETURN_IF_ERROR(Draw(row, wanted));
+    if (row.wants_logits) {
+      const float* const logits = outputs_.logits + wanted * graph_.vocabulary;
+      if (logits_.size() == num_logits_) logits_.emplace_back();
+      logits_[num_logits_++].assign(logits, logits + graph_.vocabulary);
+    }
+    ++wanted;
+  }
+  if (!chunk.shape.wants_hidden) return absl::OkStatus();
+  for (int row = 0; row < chunk.shape.rows; ++row) {
+    const float* const state = outputs_.hidden_states + row * graph_.width;
+    if (hidden_.size() == num_hidden_) hidden_.emplace_back();
+    hidden_[num_hidden_++].assign(state, state + graph_.width);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaEngine::Draw(const StepRow& row, int wanted_index) {
+  if (row.draw.sampler == nullptr) return absl::OkStatus();
+  TokenId token = outputs_.result->drawn[wanted_index];
+  if (!DrawsOnDevice(row)) {
+    const absl::Span<const float> logits(outputs_.logits + wanted_index * graph_.vocabulary,
+                                         static_cast<size_t>(graph_.vocabulary));
+    ASSIGN_OR_RETURN(token, row.draw.sampler->Sample(logits, row.draw.context));
+  }
+  Of(row).last_drawn = token;
+  result_.drawn.push_back(token);
+  return absl::OkStatus();
+}
+
+void CudaEngine::TakeChoices(const Chunk& chunk) {
+  const auto* from = reinterpret_cast<const int32_t*>(outputs_.choices);
+  const int64_t count = NumChoices(graph_, chunk.shape.rows);
+  for (std::vector<uint16_t>& choices : choices_) {
+    choices.insert(choices.end(), from, from + count);
+    from += count;
+  }
+}
+
+absl::StatusOr<const StepResult*> CudaEngine::Finish() {
+  if (chunk_.has_value()) {
+    const absl::Status finished = FinishChunk();
+    if (outcome_.ok()) outcome_ = finished;
+  }
+  // Bytes that went missing while they were read explain whatever else went wrong.
+  const absl::Status unchanged = file_.CheckUnchanged();
+  if (!unchanged.ok()) outcome_ = unchanged;
+  if (ErrorKind(outcome_) == "nan_logits") outcome_ = WithFile(outcome_, file_.path());
+  EndBatch(outcome_);
+  RETURN_IF_ERROR(outcome_);
+  CollectViews();
+  return &result_;
+}
+
+void CudaEngine::EndBatch(const absl::Status& outcome) {
+  StepRouting& routing = result_.routing;
+  routing.num_rows = static_cast<int>(batch_.rows.size());
+  routing.num_chosen = graph_.experts.num_used();
+  routing.experts.clear();
+  // A step that failed may have come to some of its rows alone.
+  if (outcome.ok()) {
+    for (const std::vector<uint16_t>& choices : choices_) {
+      routing.experts.insert(routing.experts.end(), choices.begin(), choices.end());
+    }
+  }
+  counters_.routed += std::ssize(routing.experts);
+  if (experts_ != nullptr) experts_->AddResult(outcome, batch_.rows, routing);
+  for (const StepRow& row : batch_.rows) {
+    DeviceSequence& sequence = Of(row);
+    if (outcome.ok()) {
+      sequence.Advance(row.position + 1);
+    } else {
+      sequence.Rewind(sequence.position());  // Pages that the step took.
+    }
+  }
+}
+
+void CudaEngine::CollectViews() {
+  result_.logits.clear();
+  result_.hidden.clear();
+  for (size_t i = 0; i < num_logits_; ++i) result_.logits.push_back(logits_[i]);
+  for (size_t i = 0; i < num_hidden_; ++i) result_.hidden.push_back(hidden_[i]);
+}
+
+}  // namespace strata

@@ -1,0 +1,151 @@
+// Runs a model on a GPU. A step is a graph of kernels that was recorded once for its shape; what
+// changes from step to step is data in one block of pinned memory. Longer batches are steps of
+// kMaxRows rows one after the other.
+//
+// Experts are found through the tier's table: in a slot, or in host memory that the card reads in
+// place. Weights that all rows meet, keys and values, and all that steps work in are in device
+// memory; the embedding stays on the host.
+#ifndef STRATA_GENERATE_CUDA_CUDA_ENGINE_H_
+#define STRATA_GENERATE_CUDA_CUDA_ENGINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "strata/core/device.h"
+#include "strata/core/device_event.h"
+#include "strata/core/device_loan.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/core/host_memory.h"
+#include "strata/core/pin_budget.h"
+#include "strata/generate/cuda/create_cuda_engine.h"
+#include "strata/generate/cuda/cuda_layers.h"
+#include "strata/generate/cuda/device_kv.h"
+#include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/step_graph.h"
+#include "strata/generate/cuda/step_memory.h"
+#include "strata/generate/engine/engine.h"
+#include "strata/generate/engine/step.h"
+#include "strata/generate/kernels/cuda/begin_step.h"
+#include "strata/generate/kernels/cuda/step_block.h"
+#include "strata/generate/kernels/rotary.h"
+#include "strata/generate/model/model_graph.h"
+#include "strata/generate/placement/expert_placement.h"
+
+namespace strata {
+
+class CudaEngine : public CudaStepEngine {
+ public:
+  static absl::StatusOr<std::unique_ptr<CudaEngine>> Create(const CudaEngineOptions& options,
+                                                            const GgufFile& file,
+                                                            const ModelGraph& graph,
+                                                            Device& device);
+  ~CudaEngine() override;
+
+  std::unique_ptr<SequenceState> NewSequence() override;
+  absl::Status Launch(const StepBatch& batch) override;
+  absl::StatusOr<const StepResult*> Finish() override;
+
+  int64_t max_context() const override { return max_context_; }
+  int64_t vocabulary() const override { return graph_.vocabulary; }
+  Hardware hardware() const override;
+  Counters counters() const override { return counters_; }
+  int64_t kv_bytes() const override { return kv_.bytes(); }
+  int64_t workspace_bytes() const override { return step_memory_.size(); }
+
+  void BeginPrompt() override;
+  void EndPrompt() override;
+  void FirstTokenOut() override;
+
+  StepFigures step_figures() const override { return figures_; }
+  const ExpertPlacement* experts() const override { return experts_.get(); }
+  ExpertPlacement* experts() override { return experts_.get(); }
+  int64_t weight_bytes() const override { return weights_->bytes(); }
+
+ private:
+  // Tokens whose keys and values get memory at start, where the context allows so many.
+  static constexpr int64_t kReservedContext = 8192;
+
+  struct Recorded {
+    StepGraph graph;
+    std::vector<std::string> fault_texts;
+  };
+  // Rows of a batch that run as one step, and what came of it.
+  struct Chunk {
+    absl::Span<const StepRow> rows;
+    StepShape shape;
+    const Recorded* recorded = nullptr;
+    DeviceEvent event;
+  };
+
+  CudaEngine(const CudaEngineOptions& options, const GgufFile& file, const ModelGraph& graph,
+             Device& device);
+
+  absl::Status Prepare();
+  absl::Status PlaceEmbedding();
+  absl::Status MakeStepMemory();
+  absl::Status CheckExpertsReadable() const;
+  absl::StatusOr<const Recorded*> RecordedFor(const StepShape& shape);
+
+  absl::Status RunBatch(const StepBatch& batch);
+  absl::Status LaunchChunk(const StepBatch& batch, absl::Span<const StepRow> rows);
+  absl::Status WriteBlock(absl::Span<const StepRow> rows);
+  // Waits for the chunk under way and takes what it left.
+  absl::Status FinishChunk();
+  absl::Status TakeOutputs(const Chunk& chunk);
+  void TakeChoices(const Chunk& chunk);
+  absl::Status Draw(const StepRow& row, int wanted_index);
+  // After the last chunk.
+  void EndBatch(const absl::Status& outcome);
+  void CollectViews();
+
+  const CudaEngineOptions options_;
+  const GgufFile& file_;
+  const ModelGraph& graph_;
+  Device& device_;
+  const int64_t max_context_;
+  DeviceStream stream_;
+  DeviceKv kv_;
+  std::vector<RotaryTable> rotary_;
+  StepBlockLayout layout_;
+
+  PinBudget pin_budget_;
+  HostMemory host_memory_;
+  HostBuffer embedding_host_;      // The embedding, unless it is in device memory.
+  DeviceMemory embedding_device_;  // Where it cannot be pinned.
+  DeviceMemory tables_;            // BlockTables.
+  DeviceEmbedding embedding_;
+  std::unique_ptr<DeviceWeights> weights_;
+  DeviceMemory step_memory_;
+  StepMemory memory_;
+  PinnedMemory pinned_;  // The block, and what steps write back.
+  StepOutputs outputs_;
+  std::byte* block_memory_ = nullptr;
+  std::unique_ptr<StepBlock> block_;
+  std::unique_ptr<ExpertPlacement> experts_;
+  std::unique_ptr<CudaLayers> layers_;
+  std::map<StepShape, Recorded> recorded_;
+
+  // Of the batch under way.
+  StepBatch batch_;
+  absl::Status outcome_;
+  std::optional<Chunk> chunk_;
+  StepResult result_;
+  std::vector<std::vector<float>> logits_, hidden_;  // Kept for their memory.
+  size_t num_logits_ = 0, num_hidden_ = 0;
+  std::vector<std::vector<uint16_t>> choices_;  // By layer that has experts.
+
+  Counters counters_;
+  StepFigures figures_;
+};
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_CUDA_CUDA_ENGINE_H_

@@ -1,0 +1,350 @@
+#include "strata/generate/cuda/cuda_layers.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "glog/logging.h"
+#include "strata/core/status_macros.h"
+#include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/step_memory.h"
+#include "strata/generate/kernels/cuda/attend_rows.h"
+#include "strata/generate/kernels/cuda/begin_step.h"
+#include "strata/generate/kernels/cuda/dense_product.h"
+#include "strata/generate/kernels/cuda/device_experts.h"
+#include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/draw_tokens.h"
+#include "strata/generate/kernels/cuda/expert_sum.h"
+#include "strata/generate/kernels/cuda/gated_product.h"
+#include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/prepare_heads.h"
+#include "strata/generate/kernels/cuda/route_rows.h"
+#include "strata/generate/kernels/cuda/step_fault.h"
+#include "strata/generate/model/model_graph.h"
+
+namespace strata {
+
+CudaLayers::CudaLayers(const Collaborators& with) : with_(with), memory_(with.memory) {}
+
+void CudaLayers::Begin(const StepShape& shape) {
+  shape_ = shape;
+  moe_layer_ = 0;
+  fault_texts_.clear();
+}
+
+FaultReport CudaLayers::Report(std::string text) {
+  fault_texts_.push_back(std::move(text));
+  return {.word = memory_.fault, .operation = static_cast<uint32_t>(fault_texts_.size()) - 1};
+}
+FaultReport CudaLayers::ProductOf(absl::string_view name) {
+  return Report(absl::StrCat("the product of ", name));
+}
+FaultReport CudaLayers::InputOf(absl::string_view name) {
+  return Report(absl::StrCat("the input of ", name));
+}
+
+absl::Status CudaLayers::Embed(const ModelGraph& /*graph*/) {
+  return BeginStep({.num_rows = shape_.rows,
+                    .layout = with_.layout,
+                    .block = with_.block,
+                    .embedding = with_.embedding,
+                    .drawn = memory_.drawn,
+                    .step = memory_.step,
+                    .rotary = memory_.rotary,
+                    .page_table = memory_.page_table,
+                    .fault_word = memory_.fault,
+                    .x = memory_.x},
+                   with_.stream);
+}
+
+NormTask CudaLayers::NormBefore(const Residual& residual, DeviceActivations out,
+                                FaultReport fault) const {
+  return {.num_rows = shape_.rows,
+          .x = memory_.x,
+          .weight = with_.weights.Vector(residual.norm_before),
+          .epsilon = with_.graph.norm_epsilon,
+          .out = out,
+          .fault = fault};
+}
+
+float* CudaLayers::PartOutput(const Residual& residual) const {
+  return residual.norm_after.empty() ? memory_.x : memory_.part;
+}
+
+const float* CudaLayers::PartResidual(const Residual& residual) const {
+  return residual.norm_after.empty() ? memory_.x : nullptr;
+}
+
+absl::Status CudaLayers::LeavePart(const Residual& residual) {
+  if (residual.norm_after.empty()) return absl::OkStatus();
+  return NormRows({.num_rows = shape_.rows,
+                   .x = memory_.x,
+                   .residual = {.part = memory_.part,
+                                .norm_after = with_.weights.Vector(residual.norm_after),
+                                .scale = residual.scale,
+                                .sum = memory_.x},
+                   .epsilon = with_.graph.norm_epsilon,
+                   .out = {.size = with_.graph.width},
+                   .fault = Report("the state after a part of a layer")},
+                  with_.stream);
+}
+
+absl::Status CudaLayers::Mix(int layer, const Residual& residual, const SelfAttention& attention) {
+  const DeviceActivations normed = VectorsFor(
+      memory_.normed, with_.graph.width,
+      {attention.query.weights.type, attention.key.weights.type, attention.value.weights.type});
+  RETURN_IF_ERROR(
+      NormRows(NormBefore(residual, normed, InputOf(attention.query.name)), with_.stream));
+  DenseProduct project = {.rows = shape_.rows, .x = normed, .num_outputs = 3};
+  const auto output = [&](const Linear& linear, float* y) -> DenseOutput {
+    return {.matrix = with_.weights.Matrix(linear), .y = y, .fault = ProductOf(linear.name)};
+  };
+  project.outputs[0] = output(attention.query, memory_.query);
+  project.outputs[1] = output(attention.key, memory_.key);
+  project.outputs[2] = output(attention.value, memory_.value);
+  RETURN_IF_ERROR(LaunchDenseProduct(project, with_.stream));
+  RETURN_IF_ERROR(Prepare(layer, attention));
+  RETURN_IF_ERROR(Attend(layer, attention));
+  DenseProduct out = {.rows = shape_.rows,
+                      .x = VectorsFor(memory_.attended, attention.output.weights.columns,
+                                      {attention.output.weights.type}),
+                      .num_outputs = 1};
+  out.outputs[0] = output(attention.output, PartOutput(residual));
+  out.outputs[0].residual = PartResidual(residual);
+  out.outputs[0].residual_scale = residual.scale;
+  RETURN_IF_ERROR(LaunchDenseProduct(out, with_.stream));
+  return LeavePart(residual);
+}
+
+absl::Status CudaLayers::Prepare(int layer, const SelfAttention& attention) {
+  const KvLayer& kv = with_.kv.layer(layer);
+  DeviceRotation rotation;
+  if (attention.rotation != SelfAttention::kNoRotation) {
+    const Rotation& from = with_.graph.rotations[static_cast<size_t>(attention.rotation)];
+    rotation = {.pairing = from.pairing,
+                .num_dims = from.angles.num_dims,
+                .angles = memory_.rotary + with_.layout.rotation_offset(attention.rotation)};
+  }
+  const bool over_all_heads = attention.norm_scope == NormScope::kAllHeads;
+  const int64_t num_kv = attention.num_kv_heads;
+  return PrepareHeads({.num_rows = shape_.rows,
+                       .num_heads = attention.num_heads,
+                       .kv = kv,
+                       .query = {.values = memory_.query,
+                                 .stride = int64_t{attention.num_heads} * attention.key_size},
+                       .key = {.values = memory_.key, .stride = num_kv * attention.key_size},
+                       .value = {.values = memory_.value, .stride = num_kv * attention.value_size},
+                       .query_norm = {.weight = with_.weights.Vector(attention.query_norm),
+                                      .over_all_heads = over_all_heads},
+                       .key_norm = {.weight = with_.weights.Vector(attention.key_norm),
+                                    .over_all_heads = over_all_heads},
+                       .epsilon = with_.graph.norm_epsilon,
+                       .rotation = rotation,
+                       .step = memory_.step,
+                       .page_table = memory_.page_table,
+                       .queries = memory_.queries,
+                       .fault = Report(absl::StrCat("a key or a value of ", attention.key.name,
+                                                    " for the KV cache"))},
+                      with_.stream);
+}
+
+absl::Status CudaLayers::Attend(int layer, const SelfAttention& attention) {
+  return AttendRows({.num_rows = shape_.rows,
+                     .num_heads = attention.num_heads,
+                     .kv = with_.kv.layer(layer),
+                     .scale = attention.scale,
+                     .window = attention.window,
+                     .sinks = with_.weights.Vector(attention.sinks),
+                     .step = memory_.step,
+                     .page_table = memory_.page_table,
+                     .queries = memory_.queries,
+                     .partials = memory_.partials,
+                     .tickets = memory_.attention_tickets,
+                     .out = VectorsFor(memory_.attended, attention.output.weights.columns,
+                                       {attention.output.weights.type}),
+                     .fault = InputOf(attention.output.name)},
+                    with_.stream);
+}
+
+absl::Status CudaLayers::RunGated(const FeedForward& part, const DeviceActivations& hidden,
+                                  uint32_t* tickets) {
+  const DeviceActivations x =
+      VectorsFor(memory_.normed, with_.graph.width, {part.gate.weights.type, part.up.weights.type});
+  return LaunchGatedDense({.rows = shape_.rows,
+                           .x = x,
+                           .gate = with_.weights.Matrix(part.gate),
+                           .up = with_.weights.Matrix(part.up),
+                           .activation = part.activation,
+                           .hidden = {.vectors = hidden, .tickets = tickets},
+                           .faults = {.gate = ProductOf(part.gate.name),
+                                      .up = ProductOf(part.up.name),
+                                      .hidden = InputOf(part.down.name)}},
+                          with_.stream);
+}
+
+absl::Status CudaLayers::Feed(int /*layer*/, const Residual& residual, const FeedForward& dense) {
+  const DeviceActivations normed = VectorsFor(memory_.normed, with_.graph.width,
+                                              {dense.gate.weights.type, dense.up.weights.type});
+  RETURN_IF_ERROR(NormRows(NormBefore(residual, normed, InputOf(dense.gate.name)), with_.stream));
+  const DeviceActivations hidden =
+      VectorsFor(memory_.hidden, dense.down.weights.columns, {dense.down.weights.type});
+  RETURN_IF_ERROR(RunGated(dense, hidden, memory_.hidden_tickets));
+  DenseProduct down = {.rows = shape_.rows, .x = hidden, .num_outputs = 1};
+  down.outputs[0] = {.matrix = with_.weights.Matrix(dense.down),
+                     .y = PartOutput(residual),
+                     .residual = PartResidual(residual),
+                     .residual_scale = residual.scale,
+                     .fault = ProductOf(dense.down.name)};
+  RETURN_IF_ERROR(LaunchDenseProduct(down, with_.stream));
+  return LeavePart(residual);
+}
+
+DeviceRouting CudaLayers::RoutingOfLayer(const MixtureOfExperts& experts) const {
+  return {.num_experts = experts.routing.num_experts,
+          .num_chosen = experts.routing.num_chosen,
+          .experts = memory_.chosen + moe_layer_ * NumChoices(with_.graph, shape_.rows),
+          .weights = memory_.chosen_weights};
+}
+
+absl::Status CudaLayers::Route(const Residual& residual, const MixtureOfExperts& experts) {
+  std::vector<BlockType> inputs = {experts.gate.type, experts.up.type};
+  if (experts.shared.has_value()) {
+    inputs.push_back(experts.shared->gate.weights.type);
+    inputs.push_back(experts.shared->up.weights.type);
+  }
+  if (experts.shared_gate.has_value()) inputs.push_back(experts.shared_gate->weights.type);
+  const RouterOptions& routing = experts.routing;
+  const DeviceMatrix router = with_.weights.Matrix(experts.router);
+  RouteTask task = {
+      .norm = NormBefore(residual, VectorsFor(memory_.normed, with_.graph.width, inputs),
+                         InputOf(experts.router.name)),
+      .router = {.gating = routing.gating,
+                 .num_experts = routing.num_experts,
+                 .num_chosen = routing.num_chosen,
+                 .normalize = routing.normalize,
+                 .scale = routing.scale,
+                 .num_groups = routing.num_groups,
+                 .num_groups_used = routing.num_groups_used,
+                 .selection_bias = with_.weights.Vector(routing.selection_bias),
+                 .weights = reinterpret_cast<const float*>(router.data),
+                 .logit_scale = router.scale,
+                 .logit_bias = router.bias},
+      .logits = memory_.router_logits,
+      .tickets = memory_.router_tickets,
+      .experts = memory_.chosen + moe_layer_ * NumChoices(with_.graph, shape_.rows),
+      .weights = memory_.chosen_weights,
+      .fault = ProductOf(experts.router.name)};
+  return RouteRows(task, with_.stream);
+}
+
+absl::Status CudaLayers::RunShared(const MixtureOfExperts& experts) {
+  const FeedForward& shared = *experts.shared;
+  const DeviceActivations hidden =
+      VectorsFor(memory_.shared_hidden, shared.down.weights.columns, {shared.down.weights.type});
+  RETURN_IF_ERROR(RunGated(shared, hidden, memory_.shared_tickets));
+  DenseProduct down = {.rows = shape_.rows, .x = hidden, .num_outputs = 1};
+  down.outputs[0] = {.matrix = with_.weights.Matrix(shared.down),
+                     .y = memory_.shared,
+                     .fault = ProductOf(shared.down.name)};
+  RETURN_IF_ERROR(LaunchDenseProduct(down, with_.stream));
+  if (!experts.shared_gate.has_value()) return absl::OkStatus();
+  DenseProduct gate = {
+      .rows = shape_.rows,
+      .x = VectorsFor(memory_.normed, with_.graph.width, {experts.shared_gate->weights.type}),
+      .num_outputs = 1};
+  gate.outputs[0] = {.matrix = with_.weights.Matrix(*experts.shared_gate),
+                     .y = memory_.shared_gate,
+                     .fault = ProductOf(experts.shared_gate->name)};
+  return LaunchDenseProduct(gate, with_.stream);
+}
+
+absl::Status CudaLayers::Feed(int layer, const Residual& residual,
+                              const MixtureOfExperts& experts) {
+  CHECK_EQ(layer, with_.graph.experts.layers()[static_cast<size_t>(moe_layer_)]);
+  RETURN_IF_ERROR(Route(residual, experts));
+  const DeviceRouting routing = RoutingOfLayer(experts);
+  const auto* const table = reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
+                            int64_t{moe_layer_} * routing.num_experts;
+  const DeviceActivations hidden =
+      VectorsFor(memory_.hidden, experts.down.columns, {experts.down.type});
+  RETURN_IF_ERROR(LaunchGatedExperts(
+      {.rows = shape_.rows,
+       .x = VectorsFor(memory_.normed, with_.graph.width, {experts.gate.type, experts.up.type}),
+       .routing = routing,
+       .experts = table,
+       .gate = with_.weights.Experts(experts.gate),
+       .up = with_.weights.Experts(experts.up),
+       .activation = experts.activation,
+       .hidden = {.vectors = hidden, .tickets = memory_.hidden_tickets},
+       .faults = {.gate = ProductOf(experts.gate.name),
+                  .up = ProductOf(experts.up.name),
+                  .hidden = InputOf(experts.down.name)}},
+      with_.stream));
+  if (experts.shared.has_value()) RETURN_IF_ERROR(RunShared(experts));
+  RETURN_IF_ERROR(LaunchExpertSum(
+      {.rows = shape_.rows,
+       .hidden = hidden,
+       .routing = routing,
+       .experts = table,
+       .down = with_.weights.Experts(experts.down),
+       .fault = ProductOf(experts.down.name),
+       .shared = experts.shared.has_value() ? memory_.shared : nullptr,
+       .shared_gate = experts.shared_gate.has_value() ? memory_.shared_gate : nullptr,
+       .y = PartOutput(residual),
+       .residual = PartResidual(residual),
+       .residual_scale = residual.scale},
+      with_.stream));
+  ++moe_layer_;
+  return LeavePart(residual);
+}
+
+absl::Status CudaLayers::Output(const ModelGraph& graph) {
+  NormTask norm = {.num_rows = shape_.rows,
+                   .x = memory_.x,
+                   .weight = with_.weights.Vector(graph.output_norm),
+                   .epsilon = graph.norm_epsilon,
+                   .fault = InputOf(graph.output.name)};
+  if (shape_.wants_hidden) {
+    norm.out = {.size = graph.width, .values = memory_.hidden_states};
+    RETURN_IF_ERROR(NormRows(norm, with_.stream));
+  }
+  if (shape_.wanted > 0) {
+    norm.num_rows = shape_.wanted;
+    norm.gather = memory_.step;
+    norm.out = VectorsFor(memory_.output, graph.width, {graph.output.weights.type});
+    RETURN_IF_ERROR(NormRows(norm, with_.stream));
+    DenseProduct logits = {.rows = shape_.wanted, .x = norm.out, .num_outputs = 1};
+    logits.outputs[0] = {.matrix = with_.weights.Matrix(graph.output),
+                         .y = memory_.logits,
+                         .fault = ProductOf(graph.output.name)};
+    RETURN_IF_ERROR(LaunchDenseProduct(logits, with_.stream));
+  }
+  DrawTask draw = {.max_wanted = shape_.wanted,
+                   .vocabulary = graph.vocabulary,
+                   .logit_scale = graph.logit_scale,
+                   .logits = memory_.logits,
+                   .host_logits = shape_.copies_logits ? with_.outputs.logits : nullptr,
+                   .step = memory_.step,
+                   .best = memory_.best,
+                   .ticket = memory_.draw_ticket,
+                   .drawn = memory_.drawn,
+                   .result = with_.outputs.result,
+                   .fault = ProductOf(graph.output.name)};
+  if (!graph.experts.empty()) {
+    draw.copies[0] = {.from = reinterpret_cast<const std::byte*>(memory_.chosen),
+                      .to = with_.outputs.choices,
+                      .bytes = ChoicesBytes(graph, shape_.rows)};
+  }
+  if (shape_.wants_hidden) {
+    draw.copies[1] = {.from = reinterpret_cast<const std::byte*>(memory_.hidden_states),
+                      .to = reinterpret_cast<std::byte*>(with_.outputs.hidden_states),
+                      .bytes = (shape_.rows * graph.width * int64_t{sizeof(float)} + 15) / 16 * 16};
+  }
+  return DrawTokens(draw, with_.stream);
+}
+
+}  // namespace strata

@@ -1,0 +1,109 @@
+// The operations of a model on a GPU (model/layer_ops.h): each launches its kernels on a stream,
+// which records them. What changes from step to step is read from the step's block, so what was
+// recorded is replayed for every step of the same shape.
+//
+// Used by the engine's thread; all that it is made with outlives it.
+#ifndef STRATA_GENERATE_CUDA_CUDA_LAYERS_H_
+#define STRATA_GENERATE_CUDA_CUDA_LAYERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "strata/cache/experts/expert_geometry.h"
+#include "strata/generate/cuda/device_kv.h"
+#include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/step_memory.h"
+#include "strata/generate/kernels/cuda/begin_step.h"
+#include "strata/generate/kernels/cuda/device_experts.h"
+#include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/draw_tokens.h"
+#include "strata/generate/kernels/cuda/launch.h"
+#include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/step_block.h"
+#include "strata/generate/kernels/cuda/step_fault.h"
+#include "strata/generate/model/layer_ops.h"
+#include "strata/generate/model/model_graph.h"
+
+namespace strata {
+
+// What a recorded step is made for. Steps of one shape differ in data alone.
+struct StepShape {
+  int rows = 1;
+  int wanted = 0;              // Rows that want logits, or have a token drawn.
+  bool copies_logits = false;  // To pinned memory.
+  bool wants_hidden = false;
+  friend auto operator<=>(const StepShape&, const StepShape&) = default;
+};
+
+// Pinned memory that kernels write to.
+struct StepOutputs {
+  DeviceStepResult* result = nullptr;
+  std::byte* choices = nullptr;    // ChoicesBytes of kMaxRows rows; null without experts.
+  float* logits = nullptr;         // [kMaxRows][vocabulary]
+  float* hidden_states = nullptr;  // [kMaxRows][width]
+};
+
+class CudaLayers : public LayerOps {
+ public:
+  struct Collaborators {
+    const ModelGraph& graph;
+    const DeviceWeights& weights;
+    const DeviceKv& kv;
+    const StepMemory& memory;
+    const StepOutputs& outputs;
+    DeviceEmbedding embedding;
+    StepBlockLayout layout;
+    const std::byte* block = nullptr;         // Pinned, where StepBlock writes.
+    const std::byte* expert_table = nullptr;  // In device memory; null without experts.
+    KernelStream stream;
+  };
+
+  explicit CudaLayers(const Collaborators& with);
+
+  // The operations that follow are of a step of this shape.
+  void Begin(const StepShape& shape);
+  // What the operation of that number (step_fault.h) looks at: "the product of blk.0.attn_q.weight".
+  const std::vector<std::string>& fault_texts() const { return fault_texts_; }
+
+  absl::Status Embed(const ModelGraph& graph) override;
+  absl::Status Mix(int layer, const Residual& residual, const SelfAttention& attention) override;
+  absl::Status Feed(int layer, const Residual& residual, const FeedForward& dense) override;
+  absl::Status Feed(int layer, const Residual& residual, const MixtureOfExperts& experts) override;
+  absl::Status EndLayer(int /*layer*/) override { return absl::OkStatus(); }
+  absl::Status Output(const ModelGraph& graph) override;
+
+ private:
+  FaultReport Report(std::string text);
+  FaultReport ProductOf(absl::string_view name);
+  FaultReport InputOf(absl::string_view name);
+
+  NormTask NormBefore(const Residual& residual, DeviceActivations out, FaultReport fault) const;
+  // The end of a part: where its last product goes, so that the state becomes x + scale * part. With
+  // a norm after it, the product goes to `part`, and LeavePart does the rest.
+  float* PartOutput(const Residual& residual) const;
+  const float* PartResidual(const Residual& residual) const;
+  absl::Status LeavePart(const Residual& residual);
+
+  absl::Status Prepare(int layer, const SelfAttention& attention);
+  absl::Status Attend(int layer, const SelfAttention& attention);
+  absl::Status Route(const Residual& residual, const MixtureOfExperts& experts);
+  absl::Status RunShared(const MixtureOfExperts& experts);
+  // hidden = activation(gate, up); then y = down hidden.
+  absl::Status RunGated(const FeedForward& part, const DeviceActivations& hidden,
+                        uint32_t* tickets);
+  DeviceRouting RoutingOfLayer(const MixtureOfExperts& experts) const;
+
+  const Collaborators with_;
+  const StepMemory& memory_;
+  StepShape shape_;
+  int moe_layer_ = 0;  // The next one.
+  std::vector<std::string> fault_texts_;
+};
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_CUDA_CUDA_LAYERS_H_

@@ -1,0 +1,23 @@
+// The product kernels of all types, compiled in several files: each finds those of its own types.
+#ifndef STRATA_GENERATE_KERNELS_CUDA_PRODUCT_KERNELS_H_
+#define STRATA_GENERATE_KERNELS_CUDA_PRODUCT_KERNELS_H_
+
+#include "strata/core/block_type.h"
+#include "strata/generate/kernels/cuda/product_parameters.h"
+
+namespace strata {
+
+using ProductKernelPointer = void (*)(ProductParameters);
+
+// The kernel of a type that computes 1, 2 or 4 vectors at once; null for types of other files.
+ProductKernelPointer FindKernelOfK4K5(BlockType type, int vectors);
+ProductKernelPointer FindKernelOfK2K3K6(BlockType type, int vectors);
+ProductKernelPointer FindKernelOfCodes32(BlockType type, int vectors);
+ProductKernelPointer FindKernelOfValues(BlockType type, int vectors);
+ProductKernelPointer FindKernelOfGrids(BlockType type, int vectors);
+ProductKernelPointer FindKernelOfTernary(BlockType type, int vectors);
+ProductKernelPointer FindKernelOfNumbers(BlockType type, int vectors);
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_KERNELS_CUDA_PRODUCT_KERNELS_H_

@@ -1,0 +1,11 @@
+#include "strata/core/block_type.h"
+#include "strata/generate/kernels/cuda/find_kernel.cuh"
+#include "strata/generate/kernels/cuda/product_kernels.h"
+
+namespace strata {
+
+ProductKernelPointer FindKernelOfK2K3K6(BlockType type, int vectors) {
+  return FindKernelAmong<BlockType::kQ2_K, BlockType::kQ3_K, BlockType::kQ6_K>(type, vectors);
+}
+
+}  // namespace strata

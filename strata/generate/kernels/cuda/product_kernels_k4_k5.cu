@@ -1,0 +1,11 @@
+#include "strata/core/block_type.h"
+#include "strata/generate/kernels/cuda/find_kernel.cuh"
+#include "strata/generate/kernels/cuda/product_kernels.h"
+
+namespace strata {
+
+ProductKernelPointer FindKernelOfK4K5(BlockType type, int vectors) {
+  return FindKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, vectors);
+}
+
+}  // namespace strata

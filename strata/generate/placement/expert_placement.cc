@@ -1,0 +1,253 @@
+#include "strata/generate/placement/expert_placement.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "glog/logging.h"
+#include "strata/cache/experts/routed_step.h"
+#include "strata/cache/host/expert_source.h"
+#include "strata/cache/profile/expert_profile.h"
+#include "strata/cache/profile/expert_profile_file.h"
+#include "strata/cache/tier/expert_table.h"
+#include "strata/cache/trace/trace_records.h"
+#include "strata/core/cli/progress.h"
+#include "strata/core/error.h"
+#include "strata/core/status_macros.h"
+
+namespace strata {
+namespace {
+
+// Until copies were measured: what a PCIe 4 link of 16 lanes carries.
+constexpr double kNominalBytesPerNs = 25;
+
+// Of a GPU's memory, left to others when slots take what there is.
+constexpr int64_t kFreeMarginBytes = int64_t{1} << 30;
+
+// A miss moves the bytes of its blob over the link that swaps use as well.
+SwapRates RatesOfLink(double bytes_per_ns) {
+  return {.copy_bytes_per_ns = bytes_per_ns, .miss_ns_per_byte = 1 / bytes_per_ns};
+}
+
+// A text's next token stands for as many steps as the policy looks ahead.
+std::vector<float> ExpectedUses(const ExpertProfile& profile, const SwapPolicy::Options& options) {
+  std::vector<float> uses;
+  if (profile.num_tokens() == 0) return uses;
+  const double steps = options.adapt_every / (1 - options.decay);
+  for (const uint64_t count : profile.counts()) {
+    uses.push_back(static_cast<float>(static_cast<double>(count) * steps /
+                                      static_cast<double>(profile.num_tokens())));
+  }
+  return uses;
+}
+
+// Null; but who named a file for experts is told that it is of no use.
+absl::StatusOr<std::unique_ptr<ExpertPlacement>> NothingToPlace(
+    const ExpertPlacement::Options& options, const GgufFile& file) {
+  if (options.profile.empty() && options.dump_routing.empty()) return nullptr;
+  return InputError("no_experts", file.path(),
+                    "the model has no experts: there is no profile to use and no routing to write");
+}
+
+std::vector<ExpertId> IdsOf(const ExpertGeometry& geometry, absl::Span<const int> numbers) {
+  std::vector<ExpertId> ids;
+  for (const int number : numbers) ids.push_back(geometry.IdOf(number));
+  return ids;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ExpertPlacement>> ExpertPlacement::Create(
+    const Options& options, const GgufFile& file, const ModelGraph& graph, Device& device,
+    const DeviceStream* kernels) {
+  const ExpertLayout& layout = graph.experts;
+  if (layout.empty()) return NothingToPlace(options, file);
+  ASSIGN_OR_RETURN(const ModelIdentity identity, ModelIdentity::Of(file, layout));
+  auto experts = absl::WrapUnique(new ExpertPlacement(options, file, layout, device));
+  RETURN_IF_ERROR(experts->Place(identity, kernels));
+  RETURN_IF_ERROR(experts->Fill());
+  return experts;
+}
+
+ExpertPlacement::ExpertPlacement(const Options& options, const GgufFile& file,
+                                 const ExpertLayout& layout, Device& device)
+    : options_(options), geometry_(layout), files_(file, layout), device_(device) {}
+
+ExpertPlacement::~ExpertPlacement() = default;
+
+absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceStream* kernels) {
+  if (!options_.profile.empty()) {
+    ASSIGN_OR_RETURN(const ExpertProfile profile, LoadProfileOf(identity, options_.profile));
+    ranking_ = profile.Rank();
+    expected_uses_ = ExpectedUses(profile, options_.swaps);
+  }
+  ASSIGN_OR_RETURN(const SlotBudget budget, Budget());
+  const SlotPlan plan(geometry_, budget, ranking_);
+  HostPlacement::Options host = options_.host;
+  // A round cannot bring more experts than there are slots, whatever the command line allows it.
+  SwapPolicy::Options swaps = options_.swaps;
+  swaps.max_swaps = std::min(swaps.max_swaps, plan.num_slots());
+  host.num_spare_places = swaps.max_swaps;
+  const std::vector<ExpertId> hottest_first =
+      IdsOf(geometry_, SlotPlan::CompleteRanking(geometry_, ranking_));
+  const bool fills = FillsAtStart();
+  ASSIGN_OR_RETURN(host_, HostPlacement::Create(
+                              host, files_, device_, hottest_first,
+                              fills ? IdsOf(geometry_, plan.experts()) : std::vector<ExpertId>()));
+  if (!options_.dump_routing.empty()) RETURN_IF_ERROR(StartTrace(identity, plan, swaps));
+  if (kernels != nullptr) RETURN_IF_ERROR(MakePatches());
+  const AliasRule rule = host_->stages_unpinned() ? AliasRule::kPinnedOnly : AliasRule::kAnyMemory;
+  ASSIGN_OR_RETURN(
+      tier_,
+      ExpertTier::Create({.policy = swaps,
+                          .aliases = rule,
+                          .miss_path = kernels == nullptr ? MissPath::kCpu : MissPath::kRead,
+                          .hottest_first = ranking_,
+                          .expected_uses = expected_uses_,
+                          .table_stream = kernels,
+                          .table_patches = patches_ == nullptr ? nullptr : patches_->pool.get(),
+                          .observer = trace_.get()},
+                         geometry_, plan,
+                         {.device = device_,
+                          .source = host_->source(),
+                          .arena = host_->arena(),
+                          .stages = &host_->stages()}));
+  tier_->SetRates(RatesOfLink(kNominalBytesPerNs));
+  kernels_read_all_ = kernels == nullptr || KernelsReadAll();
+  LOG(INFO) << slots().Describe() << " for " << geometry_.Describe() << "; " << host_->Describe();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SlotBudget> ExpertPlacement::Budget() {
+  if (options_.cache.has_value()) return *options_.cache;
+  if (!device_.properties().is_gpu) return SlotBudget::Slots(0);
+  ASSIGN_OR_RETURN(const DeviceMemoryInfo memory, device_.GetMemoryInfo());
+  return SlotBudget::Bytes(std::max<int64_t>(0, memory.free_bytes - kFreeMarginBytes));
+}
+
+absl::Status ExpertPlacement::MakePatches() {
+  patches_ = std::make_unique<Patches>(device_);
+  ASSIGN_OR_RETURN(
+      patches_->pool,
+      StagePool::Create({.stage_bytes = kPatchBytes, .num_stages = kNumPatches, .min_stages = 1},
+                        patches_->memory));
+  return absl::OkStatus();
+}
+
+absl::Status ExpertPlacement::StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
+                                         const SwapPolicy::Options& swaps) {
+  TraceHeader header = {.identity = identity};
+  TierSettings& tier = header.tier;
+  for (int slot = 0; slot < plan.num_slots(); ++slot) {
+    tier.slots.push_back({.blob_bytes = plan.SlotBytes(slot)});
+  }
+  if (swaps.max_swaps > 0) tier.adapt_every = swaps.adapt_every;
+  tier.max_swaps = swaps.max_swaps;
+  tier.max_bytes = swaps.max_bytes;
+  tier.decay = swaps.decay;
+  tier.margin = swaps.margin;
+  tier.ranking = SlotPlan::CompleteRanking(geometry_, ranking_);
+  tier.seed_counts = expected_uses_;
+  tier.notes["host_memory"] = host_->Describe();
+  ASSIGN_OR_RETURN(trace_, TierTrace::Create(options_.dump_routing, header));
+  return absl::OkStatus();
+}
+
+bool ExpertPlacement::FillsAtStart() const {
+  switch (options_.prefill) {
+    case Prefill::kOn:
+      return true;
+    case Prefill::kOff:
+      return false;
+    case Prefill::kAuto:
+      // Without a profile the policy knows better than a guess what belongs into an empty slot; but
+      // on a GPU an empty slot costs the link.
+      return !ranking_.empty() || options_.swaps.max_swaps == 0 || device_.properties().is_gpu;
+  }
+  return false;
+}
+
+bool ExpertPlacement::KernelsReadAll() const {
+  for (int number = 0; number < geometry_.size(); ++number) {
+    const EntryForm form = tier_->Entry(number).form;
+    if (form == EntryForm::kStage || form == EntryForm::kPageable) return false;
+  }
+  return true;
+}
+
+absl::Status ExpertPlacement::Fill() {
+  if (slots().num_slots() == 0 || !FillsAtStart()) return absl::OkStatus();
+  ExpertTier::FillOptions fill = {.verify = options_.verify};
+  if (options_.prefill == Prefill::kAuto && kernels_read_all_) {
+    tier_->StartFill(fill);
+    return absl::OkStatus();
+  }
+  Progress progress(
+      {.label = "filling slots", .total = slots().bytes(), .unit = Progress::Unit::kBytes});
+  int64_t bytes_shown = 0;
+  fill.progress = [&](const CacheFiller::Progress& now) {
+    progress.Add(now.bytes_done - std::exchange(bytes_shown, now.bytes_done));
+  };
+  RETURN_IF_ERROR(tier_->Fill(fill).status());
+  TellOfFill();
+  return absl::OkStatus();
+}
+
+void ExpertPlacement::TellOfFill() {
+  if (said_slot0_ || !tier_->fill_report().slot0_verified) return;
+  LOG(INFO) << "slot 0 verified";
+  said_slot0_ = true;
+}
+
+void ExpertPlacement::AddResult(const absl::Status& outcome, absl::Span<const StepRow> rows,
+                                const StepRouting& routing) {
+  CountRouting(routing, outcome.ok());
+  TellOfFill();
+  if (trace_ == nullptr || !outcome.ok()) return;
+  trace_->AddStep(rows.front().position, routing,
+                  in_prompt_ ? RoutedStep::Kind::kPrompt : RoutedStep::Kind::kDecode);
+}
+
+void ExpertPlacement::CountRouting(const StepRouting& routing, bool accepted) {
+  for (int layer = 0; layer < routing.num_layers(); ++layer) {
+    for (int row = 0; row < routing.num_rows; ++row) {
+      const absl::Span<const uint16_t> chosen = routing.Chosen(layer, row);
+      indices_.assign(chosen.begin(), chosen.end());
+      tier_->CountRouting(geometry_.layers()[layer].block, indices_, accepted);
+    }
+  }
+}
+
+absl::Span<std::byte> ExpertPlacement::BeginPrompt() {
+  in_prompt_ = true;
+  if (options_.lend == 0 || slots().num_slots() == 0) return {};
+  if (trace_ != nullptr) trace_->SetLending(true);
+  absl::StatusOr<SlotLoan> loan = tier_->LendSlots(options_.lend);
+  if (trace_ != nullptr) trace_->SetLending(false);
+  if (!loan.ok()) {
+    LOG(WARNING) << "no slots are lent to the prompt: " << loan.status().message();
+    return {};
+  }
+  loan_ = *std::move(loan);
+  return loan_->memory();
+}
+
+void ExpertPlacement::EndPrompt() {
+  in_prompt_ = false;
+  loan_.reset();
+}
+
+absl::Status ExpertPlacement::FinishTrace() {
+  return trace_ == nullptr ? absl::OkStatus() : trace_->Finish();
+}
+
+}  // namespace strata

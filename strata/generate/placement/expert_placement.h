@@ -1,0 +1,154 @@
+// A model's experts under an expert tier: where they lie in host memory, which of them have slots,
+// and how that follows the text, put together from what a command line asks for.
+//
+// The slots are memory of the device that it is given, for the CPU's engine a HostDevice. Hits and
+// misses cost the same there, so the policy's rates are those of a link as fast as the copies into
+// the slots: what is placed where is decided as on a GPU, and no bit of the output depends on it.
+//
+// Used by the engine's thread. File, device and stream outlive it.
+#ifndef STRATA_GENERATE_PLACEMENT_EXPERT_PLACEMENT_H_
+#define STRATA_GENERATE_PLACEMENT_EXPERT_PLACEMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "strata/cache/experts/expert_files.h"
+#include "strata/cache/experts/expert_geometry.h"
+#include "strata/cache/experts/model_identity.h"
+#include "strata/cache/host/host_placement.h"
+#include "strata/cache/policy/slot_plan.h"
+#include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/stage/stage_pool.h"
+#include "strata/cache/tier/expert_mover.h"
+#include "strata/cache/tier/expert_table.h"
+#include "strata/cache/tier/expert_tier.h"
+#include "strata/cache/tier/slot_loan.h"
+#include "strata/cache/tier/tier_counters.h"
+#include "strata/core/device.h"
+#include "strata/core/device_event.h"
+#include "strata/core/device_loan.h"
+#include "strata/core/gguf/expert_layout.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/core/host_memory.h"
+#include "strata/core/pin_budget.h"
+#include "strata/generate/engine/step.h"
+#include "strata/generate/model/model_graph.h"
+#include "strata/generate/placement/tier_trace.h"
+
+namespace strata {
+
+class ExpertPlacement {
+ public:
+  // kAuto: in the background while the first tokens are computed, where slots would not fill
+  // themselves (with a profile, or without adaptation).
+  enum class Prefill { kAuto, kOn, kOff };
+
+  struct Options {
+    // Empty: as many as pay, on a GPU what its memory holds, on the CPU none.
+    std::optional<SlotBudget> cache = {};
+    std::string profile;  // A path; empty: none.
+    Prefill prefill = Prefill::kAuto;
+    SlotVerify verify = SlotVerify::kSample;
+    int lend = 0;  // Slots that each prompt borrows.
+    SwapPolicy::Options swaps;
+    HostPlacement::Options host;
+    std::string dump_routing;  // A path; empty: no trace.
+  };
+
+  // Null for a model without experts, of which neither a profile nor a trace is asked (no_experts).
+  // Other errors: a profile of another model (profile_mismatch), a file that cannot be read or
+  // written, too little memory, a slot that differs from the file. With `kernels`, a stream of the
+  // device, kernels on it find the experts in table_image().
+  static absl::StatusOr<std::unique_ptr<ExpertPlacement>> Create(
+      const Options& options, const GgufFile& file, const ModelGraph& graph, Device& device,
+      const DeviceStream* kernels = nullptr);
+  ~ExpertPlacement();
+
+  // --- For an engine: around each step ---
+
+  void BeginStep() { tier_->BeginStep(); }
+  // From BeginStep to the next. By number: see ExpertGeometry.
+  const ExpertEntry& Entry(int number) const { return tier_->Entry(number); }
+  // ExpertEntry by number in device memory, as the step that was begun may read it; null without
+  // kernels.
+  const std::byte* table_image() const { return tier_->table().image(); }
+  // `work` has ended when the step's work has; empty when that is so already.
+  void EndStep(const DeviceEvent& work) { tier_->EndStep(work); }
+  // Once the step's result is known, before the next BeginStep.
+  void AddResult(const absl::Status& outcome, absl::Span<const StepRow> rows,
+                 const StepRouting& routing);
+
+  // Around the steps of a prompt, and after its first token was drawn. Memory that BeginPrompt
+  // gives, perhaps none, is device memory to work in until EndPrompt.
+  absl::Span<std::byte> BeginPrompt();
+  void EndPrompt();
+  void FirstTokenOut() { tier_->FirstTokenOut(); }
+
+  const ExpertGeometry& geometry() const { return geometry_; }
+  HostPlacement& host() { return *host_; }
+
+  // Once, at the end of a run: the trace gets its name.
+  absl::Status FinishTrace();
+
+  // --- What there is, and what came of it ---
+  TierCounters counters() const { return tier_->counters(); }
+  FillReport fill_report() const { return tier_->fill_report(); }
+  const SlotPlan& slots() const { return tier_->slots().plan(); }
+  int64_t pinned_bytes() const { return host_->pinned_bytes(); }
+  double pin_ms() const { return host_->pin_ms(); }
+
+ private:
+  ExpertPlacement(const Options& options, const GgufFile& file, const ExpertLayout& layout,
+                  Device& device);
+  absl::Status Place(const ModelIdentity& identity, const DeviceStream* kernels);
+  absl::StatusOr<SlotBudget> Budget();
+  absl::Status MakePatches();
+  absl::Status StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
+                          const SwapPolicy::Options& swaps);
+  // Whether every expert is in a slot or in memory that kernels read.
+  bool KernelsReadAll() const;
+  absl::Status Fill();
+  // Says once that the first slot was read back and is right.
+  void TellOfFill();
+  bool FillsAtStart() const;
+  void CountRouting(const StepRouting& routing, bool accepted);
+
+  const Options options_;
+  const ExpertGeometry geometry_;
+  const ExpertFiles files_;
+  Device& device_;
+  std::vector<int> ranking_;          // Of a profile; empty without.
+  std::vector<float> expected_uses_;  // The same.
+  std::unique_ptr<HostPlacement> host_;
+  static constexpr int64_t kPatchBytes = 4096;  // 128 entries.
+  static constexpr int kNumPatches = 16;
+  static constexpr int64_t kPatchPoolBytes = kNumPatches * kPatchBytes;
+
+  // With kernels: where changes to the table's image come from.
+  struct Patches {
+    explicit Patches(Device& device) : memory(device, budget) {}
+    PinBudget budget{kPatchPoolBytes, "the table's patches"};
+    HostMemory memory;
+    std::unique_ptr<StagePool> pool;
+  };
+  std::unique_ptr<Patches> patches_;
+  std::unique_ptr<TierTrace> trace_;  // Before the tier, which tells it what happens.
+  std::unique_ptr<ExpertTier> tier_;
+  // Before slots are filled. Otherwise the first step waits for them.
+  bool kernels_read_all_ = true;
+  bool said_slot0_ = false;
+  bool in_prompt_ = false;
+  std::optional<SlotLoan> loan_;
+  std::vector<int> indices_;  // Of one CountRouting; kept for its memory.
+};
+
+}  // namespace strata
+
+#endif  // STRATA_GENERATE_PLACEMENT_EXPERT_PLACEMENT_H_
