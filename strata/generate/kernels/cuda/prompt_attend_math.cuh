@@ -86,7 +86,7 @@ __device__ __forceinline__ void Scores(const typename Attending<kFormat, kSize>:
 
 // Two numbers as terms of a pair of halves or bfloat16, the first in the low one.
 template <bool kHalves, int kTerms>
-__device__ __forceinline__ void SplitPair(float x, float y, uint32_t (&terms)[kTerms]) {
+__device__ __forceinline__ void SplitTerms(float x, float y, uint32_t (&terms)[kTerms]) {
 #pragma unroll
   for (int j = 0; j < kTerms; ++j) {
     if constexpr (kHalves) {
@@ -134,7 +134,7 @@ __device__ __forceinline__ void AddValues(const typename Attending<kFormat, kSiz
           y = f32::Mul(y, scale.y);
         }
         uint32_t terms[Way::kTerms];
-        SplitPair<Way::kHalves>(x, y, terms);
+        SplitTerms<Way::kHalves>(x, y, terms);
 #pragma unroll
         for (int j = 0; j < Way::kTerms; ++j) a[j][r] = terms[j];
       }

@@ -15,6 +15,7 @@
 #include "strata/generate/blocks/block_tables.h"
 #include "strata/generate/blocks/random_weights.h"
 #include "strata/generate/kernels/activation.h"
+#include "strata/generate/kernels/cuda/half_products.h"
 #include "strata/generate/kernels/cuda/prompt_split.h"
 #include "strata/generate/kernels/row_dot.h"
 #include "strata/generate/numerics/numerics.h"
@@ -245,8 +246,8 @@ TEST(PromptFormatTest, SplitsFloatsIntoTermsThatAddUp) {
     ASSERT_EQ(f32::Mul(power.down, power.up), 1.0f);
     const float moved = f32::Mul(x, power.down);
     ASSERT_LT(std::fabs(moved), 0x1p15f);
-    const TwoHalves two = SplitHalves(moved);
-    const double both = double{f32::FromF16(two.high)} + double{f32::FromF16(two.low)};
+    const TwoHalves two = SplitInHalves(moved);
+    const double both = double{f32::FromF16(two.upper)} + double{f32::FromF16(two.lower)};
     ASSERT_LE(std::fabs(both - moved), std::fabs(moved) * 0x1p-22) << x;
   }
 }

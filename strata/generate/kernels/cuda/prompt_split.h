@@ -1,5 +1,5 @@
 // f32 numbers as sums of narrower ones whose products tensor cores add up exactly enough: two
-// halves under a power of two, or three bfloat16. For host and device.
+// halves (half_products.h) under a power of two, or three bfloat16. For host and device.
 #ifndef STRATA_GENERATE_KERNELS_CUDA_PROMPT_SPLIT_H_
 #define STRATA_GENERATE_KERNELS_CUDA_PROMPT_SPLIT_H_
 
@@ -8,15 +8,6 @@
 #include "strata/generate/numerics/numerics.h"
 
 namespace strata {
-
-// x = high + low to 22 bits or 2^-25, whichever is coarser. |x| is below 2^16.
-struct TwoHalves {
-  uint16_t high, low;
-};
-STRATA_NUMERIC TwoHalves SplitHalves(float x) {
-  const uint16_t high = f32::ToF16(x);
-  return {high, f32::ToF16(f32::Sub(x, f32::FromF16(high)))};
-}
 
 // x = term[0] + term[1] + term[2], exactly but for numbers near the smallest.
 struct ThreeBfloats {

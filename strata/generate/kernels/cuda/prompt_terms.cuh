@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "strata/generate/kernels/cuda/half_products.h"
 #include "strata/generate/kernels/cuda/prompt_split.h"
 #include "strata/generate/numerics/numerics.h"
 
@@ -47,9 +48,9 @@ __device__ __forceinline__ void StoreHalves(const float (&values)[8], float powe
   uint16_t high[8], low[8];
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const TwoHalves split = SplitHalves(f32::Mul(values[i], power));
-    high[i] = split.high;
-    low[i] = split.low;
+    const TwoHalves split = SplitInHalves(f32::Mul(values[i], power));
+    high[i] = split.upper;
+    low[i] = split.lower;
   }
   StoreTerm(high, to);
   StoreTerm(low, to + term_bytes);
