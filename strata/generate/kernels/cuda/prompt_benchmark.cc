@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,7 +21,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
 #include "cuda_runtime.h"
 #include "gflags/gflags.h"
 #include "strata/core/block_type.h"
@@ -66,11 +64,15 @@ constexpr BlockType kTypes[] = {BlockType::kQ4_K, BlockType::kQ6_K, BlockType::k
 
 using Launch = std::function<absl::Status()>;
 
+cudaEvent_t NewEvent() {
+  cudaEvent_t event;
+  CheckCuda(cudaEventCreate(&event));
+  return event;
+}
+
 // Microseconds.
 absl::StatusOr<double> MedianTime(const Launch& launch) {
-  cudaEvent_t begin, end;
-  RETURN_IF_ERROR(CudaStatus(cudaEventCreate(&begin), "cudaEventCreate"));
-  RETURN_IF_ERROR(CudaStatus(cudaEventCreate(&end), "cudaEventCreate"));
+  static const cudaEvent_t begin = NewEvent(), end = NewEvent();
   std::vector<float> times;
   for (int i = -2; i < FLAGS_repeats; ++i) {  // The first ones warm up.
     cudaEventRecord(begin);
@@ -81,8 +83,6 @@ absl::StatusOr<double> MedianTime(const Launch& launch) {
     cudaEventElapsedTime(&milliseconds, begin, end);
     if (i >= 0) times.push_back(milliseconds);
   }
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
   std::sort(times.begin(), times.end());
   return 1e3 * times[times.size() / 2];
 }
@@ -148,8 +148,7 @@ class Benchmark {
                        const Launch& launch) {
     if (!absl::StrContains(name, FLAGS_cases)) return absl::OkStatus();
     ASSIGN_OR_RETURN(const double us, MedianTime(launch));
-    const double rate = operations / us * 1e-6;
-    const double share = rate / rates_[static_cast<int>(kind)];
+    const double rate = operations / us * 1e-6, share = rate / rates_[static_cast<int>(kind)];
     table_.AddRow({name, absl::StrFormat("%.1f", us),
                    operations > 0 ? absl::StrFormat("%.0f", rate) : "",
                    operations > 0 ? absl::StrFormat("%.0f %%", 100 * share) : ""});
