@@ -59,7 +59,8 @@ DEFINE_uint64(seed, 0, "Of the random draws. The same seed gives the same text."
 
 DEFINE_int32(threads, 0, "Threads that compute; 0: one for each CPU of this process.");
 DEFINE_int32(max_context, 0, "Tokens of prompt and answer together; 0: what the model allows.");
-DEFINE_int32(prompt_batch, 128, "Tokens of the prompt computed at once.");
+DEFINE_int32(prompt_batch, 128,
+             "Tokens of the prompt computed at once; on a GPU 4096 unless told otherwise.");
 DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
 DEFINE_string(device, "auto", "What computes: cpu, cuda, or auto for a GPU where one is usable.");
 DEFINE_string(vram_limit, "", "Bytes of GPU memory to use at most; empty: all that is free.");
@@ -125,6 +126,7 @@ absl::StatusOr<EngineOptions> EngineOptionsFromFlags() {
     return UsageError(absl::StrCat("--kv is ", FLAGS_kv, "; f32, f16 and int8 are known"));
   }
   options.kv_type = *kv_type;
+  if (IsGiven("prompt_batch")) options.prompt_batch = FLAGS_prompt_batch;
   ASSIGN_OR_RETURN(options.snapshot_bytes, ParseByteSize(FLAGS_snapshot_memory));
   return options;
 }
@@ -172,7 +174,6 @@ absl::StatusOr<GenerateOptions> Options() {
                              .chat = FLAGS_chat,
                              .system = FLAGS_system,
                              .chat_format = FLAGS_chat_format,
-                             .prompt_batch = FLAGS_prompt_batch,
                              .max_new = FLAGS_max_new,
                              .ignore_eos = FLAGS_ignore_eos,
                              .stats = FLAGS_stats,

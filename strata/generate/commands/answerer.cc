@@ -48,7 +48,7 @@ Answerer::Answerer(TextModel& model, const GenerateOptions& options, InterruptHa
 Generator::Options Answerer::GeneratorOptions() const {
   return {.sampling = options_.sampling,
           .max_new = options_.max_new,
-          .prompt_batch = options_.prompt_batch,
+          .prompt_batch = model_.engine().prompt_batch(),
           .keep_logits = !options_.dump_logits.empty()};
 }
 

@@ -64,13 +64,13 @@ absl::Status Dump(absl::Span<const TokenId> prompt, const Generation& generation
   return WriteLogitsDump(ids, vocabulary, generation.logits, file);
 }
 
-void PrintAnswer(const GenerateOptions& options, const std::vector<TokenId>& prompt,
-                 const Answerer::Answer& answer, bool has_text) {
+void PrintAnswer(const TextModel& model, const std::vector<TokenId>& prompt,
+                 const Answerer::Answer& answer) {
   PrintJson({{"prompt_ids", prompt},
              {"ids", answer.generation.ids},
-             {"text", has_text ? Json(answer.text) : Json()},
+             {"text", model.tokenizer() != nullptr ? Json(answer.text) : Json()},
              {"stop_reason", std::string(NameOf(answer.generation.stop_reason))},
-             {"prompt_batch", options.prompt_batch},
+             {"prompt_batch", model.engine().prompt_batch()},
              {"stats", answer.stats}});
 }
 
@@ -96,7 +96,7 @@ absl::Status GenerateAnswer(const GenerateOptions& options) {
     RETURN_IF_ERROR(Dump(prompt, answer.generation, model->engine().vocabulary(), *dump));
   }
   RETURN_IF_ERROR(model->FinishTrace());
-  if (options.json) PrintAnswer(options, prompt, answer, model->tokenizer() != nullptr);
+  if (options.json) PrintAnswer(*model, prompt, answer);
   if (options.stats) std::cerr << StatsTable(answer.stats);
   return absl::OkStatus();
 }

@@ -25,7 +25,6 @@ struct GenerateOptions {
 
   TextModel::Options open;
   SamplerOptions sampling;
-  int64_t prompt_batch = 128;
   int64_t max_new = 0;
   bool ignore_eos = false;
   std::string stop;  // Empty: none.

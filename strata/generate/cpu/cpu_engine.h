@@ -48,6 +48,7 @@ class CpuEngine : public Engine {
   int64_t snapshot_bytes() const override { return recurrent_pool_.snapshot_bytes(); }
   int64_t workspace_bytes() const override { return layers_.workspace_bytes(); }
 
+  int64_t prompt_batch() const override { return prompt_batch_; }
   void BeginPrompt() override;
   void EndPrompt() override;
   void FirstTokenOut() override { experts_.FirstTokenOut(); }
@@ -65,6 +66,7 @@ class CpuEngine : public Engine {
   const GgufFile& file_;
   const ModelGraph& graph_;
   const int64_t max_context_;
+  const int64_t prompt_batch_;
   ThreadPool pool_;
   KvPool kv_pool_;
   RecurrentPool recurrent_pool_;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -28,15 +29,18 @@
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
 #include "strata/generate/cuda/cuda_layers.h"
+#include "strata/generate/cuda/cuda_prompt_layers.h"
 #include "strata/generate/cuda/cuda_support.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_region.h"
 #include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/prompt_step.h"
 #include "strata/generate/cuda/step_graph.h"
 #include "strata/generate/cuda/step_memory.h"
 #include "strata/generate/engine/step.h"
 #include "strata/generate/kernels/cuda/block_codes.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
+#include "strata/generate/kernels/cuda/prompt_rows.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/kernels/not_finite.h"
@@ -108,6 +112,8 @@ CudaEngine::CudaEngine(const CudaEngineOptions& options, const GgufFile& file,
       device_(device),
       max_context_(options.engine.max_context > 0 ? options.engine.max_context
                                                   : graph.context_length),
+      prompt_batch_(options.engine.prompt_batch > 0 ? options.engine.prompt_batch
+                                                    : kDefaultPromptBatch),
       kv_(device, options.engine.kv_type, graph, max_context_),
       layout_(LayoutOf(graph)),
       pin_budget_(std::numeric_limits<int64_t>::max(), "the engine's own memory"),
@@ -124,6 +130,7 @@ absl::Status CudaEngine::Prepare() {
   ASSIGN_OR_RETURN(weights_, DeviceWeights::Create(file_, graph_, device_));
   RETURN_IF_ERROR(PlaceEmbedding());
   RETURN_IF_ERROR(MakeStepMemory());
+  RETURN_IF_ERROR(MakePromptStep());
   // Room for a usual text, before the experts take what is left.
   RETURN_IF_ERROR(kv_.Reserve(std::min(max_context_, kReservedContext)));
   ASSIGN_OR_RETURN(experts_, ExpertPlacement::Create(options_.experts, file_, graph_, device_,
@@ -145,6 +152,18 @@ absl::Status CudaEngine::Prepare() {
       .block = block_memory_,
       .expert_table = experts_ == nullptr ? nullptr : experts_->table_image(),
       .stream = stream});
+  if (prompt_ != nullptr) {
+    prompt_layers_ = std::make_unique<CudaPromptLayers>(CudaPromptLayers::Collaborators{
+        .graph = graph_,
+        .weights = *weights_,
+        .kv = kv_,
+        .step = *prompt_,
+        .memory = memory_,
+        .outputs = outputs_,
+        .embedding = embedding_,
+        .expert_table = experts_ == nullptr ? nullptr : experts_->table_image(),
+        .stream = {.stream = stream.stream}});
+  }
   // What no kernel runs is found now, not after a prompt was read.
   ASSIGN_OR_RETURN(const Recorded* decode, RecordedFor({.rows = 1, .wanted = 1}));
   figures_.nodes = decode->graph.num_nodes();
@@ -207,6 +226,19 @@ absl::Status CudaEngine::MakeStepMemory() {
   return absl::OkStatus();
 }
 
+absl::Status CudaEngine::MakePromptStep() {
+  const absl::Status runs = CheckPromptKernelsRun(graph_, device_.properties().compute_capability);
+  if (!runs.ok()) {
+    LOG(WARNING) << "prompts are computed " << kMaxRows << " tokens at a time: " << runs.message();
+    return absl::OkStatus();
+  }
+  const int64_t rows = std::min(prompt_batch_, max_context_);
+  ASSIGN_OR_RETURN(
+      prompt_, PromptStep::Create(device_, graph_, layout_,
+                                  static_cast<int>((rows + kMaxRows - 1) / kMaxRows) * kMaxRows));
+  return absl::OkStatus();
+}
+
 absl::Status CudaEngine::CheckExpertsReadable() const {
   if (experts_ == nullptr) return absl::OkStatus();
   int num_unreadable = 0;
@@ -243,9 +275,11 @@ std::unique_ptr<SequenceState> CudaEngine::NewSequence() {
 }
 
 void CudaEngine::BeginPrompt() {
+  in_prompt_ = true;
   if (experts_ != nullptr) experts_->BeginPrompt();
 }
 void CudaEngine::EndPrompt() {
+  in_prompt_ = false;
   if (experts_ != nullptr) experts_->EndPrompt();
 }
 void CudaEngine::FirstTokenOut() {
@@ -270,6 +304,24 @@ absl::Status CudaEngine::Launch(const StepBatch& batch) {
   return absl::OkStatus();
 }
 
+bool CudaEngine::IsPrompt(const StepBatch& batch) const {
+  return prompt_ != nullptr && (in_prompt_ || std::ssize(batch.rows) > kMaxRows);
+}
+
+size_t CudaEngine::NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const {
+  const int64_t most = wants_hidden ? kMaxRows : prompt_->max_rows();
+  int num_runs = 0, num_wanted = 0;
+  size_t count = 0;
+  for (; count < rows.size() && static_cast<int64_t>(count) < most; ++count) {
+    const StepRow& row = rows[count];
+    num_runs += count == 0 || rows[count - 1].sequence != row.sequence ||
+                rows[count - 1].position + 1 != row.position;
+    num_wanted += WantsOutput(row);
+    if (num_runs > kMaxPromptRuns || num_wanted > kMaxRows) break;
+  }
+  return count;
+}
+
 absl::Status CudaEngine::RunBatch(const StepBatch& batch) {
   for (absl::Span<const StepRow> left = batch.rows; !left.empty();) {
     if (chunk_.has_value()) {
@@ -278,7 +330,8 @@ absl::Status CudaEngine::RunBatch(const StepBatch& batch) {
         return absl::CancelledError("the step was asked to stop");
       }
     }
-    const absl::Span<const StepRow> rows = left.subspan(0, kMaxRows);
+    const absl::Span<const StepRow> rows = left.subspan(
+        0, IsPrompt(batch) ? NumPromptRows(left, batch.wants_hidden) : size_t{kMaxRows});
     RETURN_IF_ERROR(LaunchChunk(batch, rows));
     left.remove_prefix(rows.size());
   }
@@ -294,9 +347,8 @@ absl::Status CudaEngine::LaunchChunk(const StepBatch& batch, absl::Span<const St
     chunk.shape.wanted += WantsOutput(row);
     chunk.shape.copies_logits |= NeedsLogits(row);
   }
-  ASSIGN_OR_RETURN(chunk.recorded, RecordedFor(chunk.shape));
-  RETURN_IF_ERROR(WriteBlock(rows));
-  RETURN_IF_ERROR(chunk.recorded->graph.Launch(HandleOf(stream_)));
+  chunk.is_prompt = IsPrompt(batch);
+  RETURN_IF_ERROR(chunk.is_prompt ? LaunchPrompt(chunk, batch.should_stop) : LaunchRecorded(chunk));
   ASSIGN_OR_RETURN(chunk.event, device_.Record(stream_));
   chunk_ = std::move(chunk);
   ++figures_.num_steps;
@@ -304,30 +356,64 @@ absl::Status CudaEngine::LaunchChunk(const StepBatch& batch, absl::Span<const St
   return absl::OkStatus();
 }
 
+absl::Status CudaEngine::LaunchRecorded(Chunk& chunk) {
+  ASSIGN_OR_RETURN(const Recorded* recorded, RecordedFor(chunk.shape));
+  chunk.fault_texts = &recorded->fault_texts;
+  chunk.choices = outputs_.choices;
+  RETURN_IF_ERROR(WriteBlock(chunk.rows));
+  return recorded->graph.Launch(HandleOf(stream_));
+}
+
+absl::Status CudaEngine::LaunchPrompt(Chunk& chunk, const std::function<bool()>* should_stop) {
+  prompt_->Clear();
+  for (const StepRow& row : chunk.rows) {
+    RETURN_IF_ERROR(AddRow(row, prompt_->NextBlock()).status());
+    for (int rotation = 0; rotation < layout_.num_rotations; ++rotation) {
+      WriteAngles(rotation, row.position, prompt_->Angles(rotation));
+    }
+  }
+  prompt_layers_->Begin(chunk.shape, should_stop);
+  const absl::Status launched = RunLayers(graph_, *prompt_layers_);
+  if (!launched.ok()) {
+    // What was launched reads the step, which may be written again now.
+    cudaStreamSynchronize(HandleOf(stream_));
+    return launched;
+  }
+  chunk.fault_texts = &prompt_layers_->fault_texts();
+  chunk.choices = prompt_->choices();
+  return absl::OkStatus();
+}
+
 absl::Status CudaEngine::WriteBlock(absl::Span<const StepRow> rows) {
   block_->Clear();
   for (const StepRow& row : rows) {
-    DeviceSequence& sequence = Of(row);
-    CHECK_LT(row.position, max_context_);
-    RETURN_IF_ERROR(sequence.Reserve(row.position + 1, *block_));
-    const TokenId token = row.token == kLastDrawn ? sequence.last_drawn : row.token;
-    CHECK(0 <= token && token < graph_.vocabulary) << token;
-    const int index = block_->AddRow({.token = token,
-                                      .position = static_cast<int32_t>(row.position),
-                                      .first_page = sequence.first_page(),
-                                      .sequence = sequence.number()},
-                                     WantsOutput(row));
+    ASSIGN_OR_RETURN(const int index, AddRow(row, *block_));
     for (int rotation = 0; rotation < layout_.num_rotations; ++rotation) {
-      RotaryTable& table = rotary_[static_cast<size_t>(rotation)];
-      table.ExtendTo(row.position + 1);
-      const absl::Span<float> angles = block_->Angles(rotation, index);
-      const absl::Span<const float> cosines = table.Cosines(row.position);
-      const absl::Span<const float> sines = table.Sines(row.position);
-      std::copy(sines.begin(), sines.end(),
-                std::copy(cosines.begin(), cosines.end(), angles.begin()));
+      WriteAngles(rotation, row.position, block_->Angles(rotation, index));
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<int> CudaEngine::AddRow(const StepRow& row, StepBlock& block) {
+  DeviceSequence& sequence = Of(row);
+  CHECK_LT(row.position, max_context_);
+  RETURN_IF_ERROR(sequence.Reserve(row.position + 1, block));
+  const TokenId token = row.token == kLastDrawn ? sequence.last_drawn : row.token;
+  CHECK(0 <= token && token < graph_.vocabulary) << token;
+  return block.AddRow({.token = token,
+                       .position = static_cast<int32_t>(row.position),
+                       .first_page = sequence.first_page(),
+                       .sequence = sequence.number()},
+                      WantsOutput(row));
+}
+
+void CudaEngine::WriteAngles(int rotation, int64_t position, absl::Span<float> angles) {
+  RotaryTable& table = rotary_[static_cast<size_t>(rotation)];
+  table.ExtendTo(position + 1);
+  const absl::Span<const float> cosines = table.Cosines(position);
+  const absl::Span<const float> sines = table.Sines(position);
+  std::copy(sines.begin(), sines.end(), std::copy(cosines.begin(), cosines.end(), angles.begin()));
 }
 
 absl::Status CudaEngine::FinishChunk() {
@@ -340,11 +426,12 @@ absl::Status CudaEngine::FinishChunk() {
 }
 
 absl::Status CudaEngine::TakeOutputs(const Chunk& chunk) {
+  if (chunk.is_prompt) prompt_layers_->CollectResults();
   const DeviceStepResult& result = *outputs_.result;
   if (result.fault != kNoFault) {
     const uint32_t operation = OperationOfFault(result.fault);
-    CHECK_LT(operation, chunk.recorded->fault_texts.size());
-    return NotFiniteError(chunk.recorded->fault_texts[operation]);
+    CHECK_LT(operation, chunk.fault_texts->size());
+    return NotFiniteError((*chunk.fault_texts)[operation]);
   }
   TakeChoices(chunk);
   int wanted = 0;
@@ -381,7 +468,7 @@ absl::Status CudaEngine::Draw(const StepRow& row, int wanted_index) {
 }
 
 void CudaEngine::TakeChoices(const Chunk& chunk) {
-  const auto* from = reinterpret_cast<const int32_t*>(outputs_.choices);
+  const auto* from = reinterpret_cast<const int32_t*>(chunk.choices);
   const int64_t count = NumChoices(graph_, chunk.shape.rows);
   for (std::vector<uint16_t>& choices : choices_) {
     choices.insert(choices.end(), from, from + count);

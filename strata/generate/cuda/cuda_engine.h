@@ -1,6 +1,8 @@
 // Runs a model on a GPU. A step is a graph of kernels that was recorded once for its shape; what
-// changes from step to step is data in one block of pinned memory. Longer batches are steps of
-// kMaxRows rows one after the other.
+// changes from step to step is data in one block of pinned memory. Steps of a prompt, and all of
+// more than kMaxRows rows, run on tensor cores (cuda_prompt_layers.h), where those kernels can run
+// the model; else they are steps of kMaxRows rows one after the other. So the bits of a row depend
+// on whether it was in such a step, and on nothing else about its step.
 //
 // Experts are found through the tier's table: in a slot, or in host memory that the card reads in
 // place. Weights that all rows meet, keys and values, and all that steps work in are in device
@@ -10,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,8 +30,10 @@
 #include "strata/core/pin_budget.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
 #include "strata/generate/cuda/cuda_layers.h"
+#include "strata/generate/cuda/cuda_prompt_layers.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/prompt_step.h"
 #include "strata/generate/cuda/step_graph.h"
 #include "strata/generate/cuda/step_memory.h"
 #include "strata/generate/engine/engine.h"
@@ -58,7 +63,10 @@ class CudaEngine : public CudaStepEngine {
   Hardware hardware() const override;
   Counters counters() const override { return counters_; }
   int64_t kv_bytes() const override { return kv_.bytes(); }
-  int64_t workspace_bytes() const override { return step_memory_.size(); }
+  int64_t workspace_bytes() const override {
+    return step_memory_.size() + (prompt_ == nullptr ? 0 : prompt_->bytes());
+  }
+  int64_t prompt_batch() const override { return prompt_batch_; }
 
   void BeginPrompt() override;
   void EndPrompt() override;
@@ -70,6 +78,7 @@ class CudaEngine : public CudaStepEngine {
   int64_t weight_bytes() const override { return weights_->bytes(); }
 
  private:
+  static constexpr int64_t kDefaultPromptBatch = 4096;
   // Tokens whose keys and values get memory at start, where the context allows so many.
   static constexpr int64_t kReservedContext = 8192;
 
@@ -81,7 +90,9 @@ class CudaEngine : public CudaStepEngine {
   struct Chunk {
     absl::Span<const StepRow> rows;
     StepShape shape;
-    const Recorded* recorded = nullptr;
+    bool is_prompt = false;
+    const std::vector<std::string>* fault_texts = nullptr;
+    const std::byte* choices = nullptr;
     DeviceEvent event;
   };
 
@@ -91,12 +102,20 @@ class CudaEngine : public CudaStepEngine {
   absl::Status Prepare();
   absl::Status PlaceEmbedding();
   absl::Status MakeStepMemory();
+  absl::Status MakePromptStep();
   absl::Status CheckExpertsReadable() const;
   absl::StatusOr<const Recorded*> RecordedFor(const StepShape& shape);
 
   absl::Status RunBatch(const StepBatch& batch);
   absl::Status LaunchChunk(const StepBatch& batch, absl::Span<const StepRow> rows);
+  absl::Status LaunchRecorded(Chunk& chunk);
+  absl::Status LaunchPrompt(Chunk& chunk, const std::function<bool()>* should_stop);
+  bool IsPrompt(const StepBatch& batch) const;
+  // Of these rows, how many make the next step.
+  size_t NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const;
   absl::Status WriteBlock(absl::Span<const StepRow> rows);
+  absl::StatusOr<int> AddRow(const StepRow& row, StepBlock& block);
+  void WriteAngles(int rotation, int64_t position, absl::Span<float> angles);
   // Waits for the chunk under way and takes what it left.
   absl::Status FinishChunk();
   absl::Status TakeOutputs(const Chunk& chunk);
@@ -111,6 +130,7 @@ class CudaEngine : public CudaStepEngine {
   const ModelGraph& graph_;
   Device& device_;
   const int64_t max_context_;
+  const int64_t prompt_batch_;
   DeviceStream stream_;
   DeviceKv kv_;
   std::vector<RotaryTable> rotary_;
@@ -132,9 +152,13 @@ class CudaEngine : public CudaStepEngine {
   std::unique_ptr<ExpertPlacement> experts_;
   std::unique_ptr<CudaLayers> layers_;
   std::map<StepShape, Recorded> recorded_;
+  // Null where no kernels run prompts.
+  std::unique_ptr<PromptStep> prompt_;
+  std::unique_ptr<CudaPromptLayers> prompt_layers_;
 
   // Of the batch under way.
   StepBatch batch_;
+  bool in_prompt_ = false;  // Between BeginPrompt and EndPrompt.
   absl::Status outcome_;
   std::optional<Chunk> chunk_;
   StepResult result_;

@@ -92,6 +92,32 @@ std::vector<TokenId> RandomIds(int64_t vocabulary, size_t count, uint32_t seed) 
   return ids;
 }
 
+// As the steps of a prompt are.
+Answers ReadAsPrompt(Engine& engine, const std::vector<TokenId>& ids, int64_t batch) {
+  engine.BeginPrompt();
+  Answers answers = Read(engine, ids, batch);
+  engine.EndPrompt();
+  return answers;
+}
+
+// Logits of the last token alone.
+std::vector<float> LastOfPrompt(Engine& engine, const std::vector<TokenId>& ids, int64_t batch) {
+  Sequence sequence(engine);
+  std::vector<float> logits;
+  engine.BeginPrompt();
+  for (absl::Span<const TokenId> left = ids; !left.empty();) {
+    const absl::Span<const TokenId> tokens = left.subspan(0, static_cast<size_t>(batch));
+    left.remove_prefix(tokens.size());
+    const absl::StatusOr<const StepResult*> result = sequence.Feed(
+        tokens, {.logits = left.empty() ? Sequence::Want::kLast : Sequence::Want::kNothing});
+    EXPECT_TRUE(result.ok()) << result.status();
+    if (result.ok() && left.empty())
+      logits.assign((*result)->logits[0].begin(), (*result)->logits[0].end());
+  }
+  engine.EndPrompt();
+  return logits;
+}
+
 class CudaEngineTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -121,12 +147,12 @@ class CudaOracleTest : public CudaEngineTest, public ::testing::WithParamInterfa
   }
 
   // Equal choices and close logits, up to the first position whose choices differ.
-  void ExpectAsOnTheCpu(const std::vector<TokenId>& prompt, int64_t batch) {
+  void ExpectAsOnTheCpu(const std::vector<TokenId>& prompt, int64_t batch, bool is_prompt) {
     CpuEngine cpu(*model_->file, model_->graph, {.num_threads = 2});
     const Answers expected = Read(cpu, prompt, 64);
     const std::unique_ptr<CudaStepEngine> cuda = Make(*model_);
     ASSERT_NE(cuda, nullptr);
-    const Answers got = Read(*cuda, prompt, batch);
+    const Answers got = is_prompt ? ReadAsPrompt(*cuda, prompt, batch) : Read(*cuda, prompt, batch);
     ASSERT_EQ(got.logits.size(), prompt.size());
     float largest = 0;
     for (size_t position = 0; position < prompt.size(); ++position) {
@@ -149,12 +175,18 @@ class CudaOracleTest : public CudaEngineTest, public ::testing::WithParamInterfa
 };
 
 TEST_P(CudaOracleTest, IsCloseToTheCpu) {
-  ExpectAsOnTheCpu(answers_["prompt"].get<std::vector<TokenId>>(), 1);
+  ExpectAsOnTheCpu(answers_["prompt"].get<std::vector<TokenId>>(), 1, /*is_prompt=*/false);
+}
+
+TEST_P(CudaOracleTest, PromptsAreCloseToTheCpu) {
+  ExpectAsOnTheCpu(answers_["prompt"].get<std::vector<TokenId>>(), 1000, /*is_prompt=*/true);
 }
 
 TEST_P(CudaOracleTest, LongPromptsAreCloseToTheCpu) {
   if (!answers_.contains("long")) GTEST_SKIP() << "has no long prompt";
-  ExpectAsOnTheCpu(answers_["long"]["prompt"].get<std::vector<TokenId>>(), 1000);
+  const auto prompt = answers_["long"]["prompt"].get<std::vector<TokenId>>();
+  ExpectAsOnTheCpu(prompt, 16, /*is_prompt=*/false);
+  ExpectAsOnTheCpu(prompt, 1000, /*is_prompt=*/true);
 }
 
 TEST_P(CudaOracleTest, ArgMaxExpertsAndGreedyTokensAreThoseStored) {
@@ -204,12 +236,42 @@ TEST_F(CudaTinyTest, StepsOfAnyLengthHaveTheSameBits) {
     const auto engine = Make(model_, {.engine = {.kv_type = kv}});
     ASSERT_NE(engine, nullptr);
     const Answers expected = Read(*engine, ids_, 1);
-    for (const int64_t batch : {1, 2, 4, 8, 16, 37}) {
+    for (const int64_t batch : {1, 2, 4, 8, 16}) {
       const Answers got = Read(*engine, ids_, batch);
       EXPECT_TRUE(got.logits == expected.logits) << NameOf(kv) << ", steps of " << batch;
       EXPECT_TRUE(got.chosen == expected.chosen) << NameOf(kv) << ", steps of " << batch;
     }
   }
+}
+
+TEST_F(CudaTinyTest, PromptsInAnyPiecesHaveTheSameBits) {
+  for (const KvType kv : {KvType::kF32, KvType::kF16, KvType::kInt8}) {
+    const auto engine = Make(model_, {.engine = {.kv_type = kv, .prompt_batch = 128}});
+    ASSERT_NE(engine, nullptr);
+    const Answers expected = ReadAsPrompt(*engine, ids_, 300);
+    for (const int64_t batch : {1, 7, 16, 37, 100}) {
+      const Answers got = ReadAsPrompt(*engine, ids_, batch);
+      EXPECT_TRUE(got.logits == expected.logits) << NameOf(kv) << ", steps of " << batch;
+      EXPECT_TRUE(got.chosen == expected.chosen) << NameOf(kv) << ", steps of " << batch;
+    }
+    // Few of whose rows want logits, so that steps are as long as they may be.
+    for (const int64_t batch : {40, 128, 300}) {
+      EXPECT_EQ(LastOfPrompt(*engine, ids_, batch), expected.logits.back())
+          << NameOf(kv) << ", steps of " << batch;
+    }
+  }
+}
+
+TEST_F(CudaTinyTest, PromptsAreCloseToSteps) {
+  const auto engine = Make(model_);
+  ASSERT_NE(engine, nullptr);
+  const Answers steps = Read(*engine, ids_, 1);
+  const Answers prompt = ReadAsPrompt(*engine, ids_, 300);
+  int num_equal = 0;
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    num_equal += ArgMax(steps.logits[i]) == ArgMax(prompt.logits[i]);
+  }
+  EXPECT_GE(num_equal, std::ssize(ids_) * 97 / 100);
 }
 
 TEST_F(CudaTinyTest, SequencesInOneStepHaveTheBitsThatTheyHaveAlone) {
@@ -298,10 +360,12 @@ TEST_F(CudaTinyTest, DrawsAsTheSamplerOnTheHost) {
 
 TEST_F(CudaTinyTest, BitsDoNotDependOnWhereExpertsAre) {
   Answers expected;
+  std::vector<float> last_of_prompt;
   {
     const auto resident = Make(model_);
     ASSERT_NE(resident, nullptr);
     expected = Read(*resident, ids_, 8);
+    last_of_prompt = LastOfPrompt(*resident, ids_, 200);
   }
   for (const double percent : {0.0, 10.0, 50.0}) {
     for (const auto source : {HostPlacement::Choice::kRegistered, HostPlacement::Choice::kArena}) {
@@ -316,6 +380,8 @@ TEST_F(CudaTinyTest, BitsDoNotDependOnWhereExpertsAre) {
         EXPECT_TRUE(Read(*engine, ids_, batch).logits == expected.logits)
             << percent << " %, source " << static_cast<int>(source);
       }
+      EXPECT_EQ(LastOfPrompt(*engine, ids_, 200), last_of_prompt)
+          << percent << " %, source " << static_cast<int>(source);
       const TierCounters counters = engine->experts()->counters();
       EXPECT_EQ(counters.hits + counters.num_misses(), counters.routed);
       EXPECT_EQ(counters.misses[static_cast<int>(MissPath::kRead)], counters.num_misses());
@@ -331,7 +397,7 @@ TEST_F(CudaTinyTest, AStoppedStepLeavesNothing) {
   const std::function<bool()> stop = [] { return true; };
   EXPECT_EQ(sequence.Feed(ids_, {}, &stop).status().code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(sequence.position(), 0);
-  const Answers expected = Read(*engine, ids_, 16);
+  const Answers expected = ReadAsPrompt(*engine, ids_, 16);
   const absl::StatusOr<const StepResult*> result =
       sequence.Feed(ids_, {.logits = Sequence::Want::kLast});
   ASSERT_TRUE(result.ok()) << result.status();
@@ -362,12 +428,15 @@ TEST_F(CudaEngineTest, NamesTheTensorWhoseValuesAreNotFinite) {
     const auto engine = Make(model);
     ASSERT_NE(engine, nullptr);
     Sequence sequence(*engine);
-    const absl::Status status =
-        sequence.Feed({3, 17, 42}, {.logits = Sequence::Want::kAll}).status();
-    EXPECT_EQ(ErrorKind(status), "nan_logits") << name << ": " << status;
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr(name[0] == 'b' ? name.substr(0, 6) : name));
-    EXPECT_EQ(sequence.position(), 0);
+    for (const bool is_prompt : {false, true}) {
+      if (is_prompt) engine->BeginPrompt();
+      const absl::Status status =
+          sequence.Feed({3, 17, 42}, {.logits = Sequence::Want::kAll}).status();
+      EXPECT_EQ(ErrorKind(status), "nan_logits") << name << ": " << status;
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr(name[0] == 'b' ? name.substr(0, 6) : name));
+      EXPECT_EQ(sequence.position(), 0);
+    }
   }
 }
 
@@ -399,6 +468,9 @@ TEST_P(CudaTypeTest, TheFirstTokenHasTheBitsOfTheCpu) {
   const std::vector<TokenId> ids = RandomIds(64, 40, 3);
   const Answers one = Read(*cuda, ids, 1);
   EXPECT_TRUE(Read(*cuda, ids, 16).logits == one.logits);
+  const std::vector<float> prompt = LastOfPrompt(*cuda, ids, 40);
+  EXPECT_EQ(ReadAsPrompt(*cuda, ids, 9).logits.back(), prompt);
+  EXPECT_LE(LargestDifference(prompt, one.logits.back()), 0.05f);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, CudaTypeTest, ::testing::ValuesIn(WeightTypes()),

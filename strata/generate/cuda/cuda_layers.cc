@@ -28,12 +28,28 @@
 
 namespace strata {
 
+DeviceRouter RouterOf(const MixtureOfExperts& experts, const DeviceWeights& weights) {
+  const RouterOptions& routing = experts.routing;
+  const DeviceMatrix router = weights.Matrix(experts.router);
+  return {.gating = routing.gating,
+          .num_experts = routing.num_experts,
+          .num_chosen = routing.num_chosen,
+          .normalize = routing.normalize,
+          .scale = routing.scale,
+          .num_groups = routing.num_groups,
+          .num_groups_used = routing.num_groups_used,
+          .selection_bias = weights.Vector(routing.selection_bias),
+          .weights = reinterpret_cast<const float*>(router.data),
+          .logit_scale = router.scale,
+          .logit_bias = router.bias};
+}
+
 CudaLayers::CudaLayers(const Collaborators& with) : with_(with), memory_(with.memory) {}
 
-void CudaLayers::Begin(const StepShape& shape) {
+void CudaLayers::Begin(const StepShape& shape, std::vector<std::string> fault_texts) {
   shape_ = shape;
   moe_layer_ = 0;
-  fault_texts_.clear();
+  fault_texts_ = std::move(fault_texts);
 }
 
 FaultReport CudaLayers::Report(std::string text) {
@@ -232,22 +248,10 @@ absl::Status CudaLayers::Route(const Residual& residual, const MixtureOfExperts&
     inputs.push_back(experts.shared->up.weights.type);
   }
   if (experts.shared_gate.has_value()) inputs.push_back(experts.shared_gate->weights.type);
-  const RouterOptions& routing = experts.routing;
-  const DeviceMatrix router = with_.weights.Matrix(experts.router);
   RouteTask task = {
       .norm = NormBefore(residual, VectorsFor(memory_.normed, with_.graph.width, inputs),
                          InputOf(experts.router.name)),
-      .router = {.gating = routing.gating,
-                 .num_experts = routing.num_experts,
-                 .num_chosen = routing.num_chosen,
-                 .normalize = routing.normalize,
-                 .scale = routing.scale,
-                 .num_groups = routing.num_groups,
-                 .num_groups_used = routing.num_groups_used,
-                 .selection_bias = with_.weights.Vector(routing.selection_bias),
-                 .weights = reinterpret_cast<const float*>(router.data),
-                 .logit_scale = router.scale,
-                 .logit_bias = router.bias},
+      .router = RouterOf(experts, with_.weights),
       .logits = memory_.router_logits,
       .tickets = memory_.router_tickets,
       .experts = memory_.chosen + moe_layer_ * NumChoices(with_.graph, shape_.rows),
@@ -349,7 +353,7 @@ absl::Status CudaLayers::Output(const ModelGraph& graph) {
                    .drawn = memory_.drawn,
                    .result = with_.outputs.result,
                    .fault = ProductOf(graph.output.name)};
-  if (!graph.experts.empty()) {
+  if (!graph.experts.empty() && with_.outputs.choices != nullptr) {
     draw.copies[0] = {.from = reinterpret_cast<const std::byte*>(memory_.chosen),
                       .to = with_.outputs.choices,
                       .bytes = ChoicesBytes(graph, shape_.rows)};

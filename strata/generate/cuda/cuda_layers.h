@@ -23,6 +23,7 @@
 #include "strata/generate/kernels/cuda/draw_tokens.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/route_rows.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/model/layer_ops.h"
@@ -42,10 +43,13 @@ struct StepShape {
 // Pinned memory that kernels write to.
 struct StepOutputs {
   DeviceStepResult* result = nullptr;
-  std::byte* choices = nullptr;    // ChoicesBytes of kMaxRows rows; null without experts.
+  std::byte* choices = nullptr;    // ChoicesBytes of kMaxRows rows; null: they go nowhere.
   float* logits = nullptr;         // [kMaxRows][vocabulary]
   float* hidden_states = nullptr;  // [kMaxRows][width]
 };
+
+// A layer's router, its weights f32.
+DeviceRouter RouterOf(const MixtureOfExperts& experts, const DeviceWeights& weights);
 
 class CudaLayers : public LayerOps {
  public:
@@ -64,8 +68,9 @@ class CudaLayers : public LayerOps {
 
   explicit CudaLayers(const Collaborators& with);
 
-  // The operations that follow are of a step of this shape.
-  void Begin(const StepShape& shape);
+  // The operations that follow are of a step of this shape. Their faults are numbered from the end
+  // of `fault_texts`, those of operations before.
+  void Begin(const StepShape& shape, std::vector<std::string> fault_texts = {});
   // What the operation of that number (step_fault.h) looks at: "the product of blk.0.attn_q.weight".
   const std::vector<std::string>& fault_texts() const { return fault_texts_; }
 

@@ -17,13 +17,15 @@
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/gated_product.h"
 #include "strata/generate/kernels/cuda/kv_page.h"
+#include "strata/generate/kernels/cuda/prompt_group.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
 namespace {
 
-constexpr int64_t kRows = kMaxRows;
+// Of PromptGroups::tile_entries; with it there are the most tiles.
+constexpr int kSmallestPromptTile = 64;
 
 int64_t Blocks(int64_t size, int block) { return (size + block - 1) / block; }
 
@@ -42,10 +44,11 @@ DeviceActivations TakeVectors(int64_t count, int64_t size, DeviceRegion& region)
   return vectors;
 }
 
-// The most that any layer needs.
+// The most that any layer needs in a step of so many rows.
 struct Sizes {
+  int64_t rows = 0;
   int64_t query = 0, key = 0, value = 0, attended = 0, partials = 0, tickets = 0;
-  int64_t num_experts = 0;
+  int64_t num_experts = 0, num_chosen = 0;
   int64_t hidden_vectors = 0, hidden_size = 0;
   int64_t shared_size = 0;
 
@@ -62,12 +65,13 @@ struct Sizes {
     Raise(tickets, AttentionTickets(kMaxRows, heads, kv));
   }
   void Add(const FeedForward& dense) {
-    Raise(hidden_vectors, kRows);
+    Raise(hidden_vectors, rows);
     Raise(hidden_size, dense.gate.weights.rows);
   }
   void Add(const MixtureOfExperts& experts) {
     Raise(num_experts, experts.routing.num_experts);
-    Raise(hidden_vectors, kRows * experts.routing.num_chosen);
+    Raise(num_chosen, experts.routing.num_chosen);
+    Raise(hidden_vectors, rows * experts.routing.num_chosen);
     Raise(hidden_size, experts.gate.rows);
     if (experts.shared.has_value()) Raise(shared_size, experts.shared->gate.weights.rows);
   }
@@ -76,8 +80,8 @@ struct Sizes {
   static void Raise(int64_t& size, int64_t to) { size = std::max(size, to); }
 };
 
-Sizes SizesOf(const ModelGraph& graph) {
-  Sizes sizes;
+Sizes SizesOf(const ModelGraph& graph, int rows) {
+  Sizes sizes = {.rows = rows};
   const auto add = [&sizes](const auto& part) { sizes.Add(part); };
   for (const Layer& layer : graph.layers) {
     sizes.Add(AttentionOf(layer));
@@ -111,10 +115,45 @@ int64_t ChoicesBytes(const ModelGraph& graph, int rows) {
   return (bytes + 15) / 16 * 16;
 }
 
+PromptMemory LayPromptMemory(const ModelGraph& graph, const StepBlockLayout& layout, int rows,
+                             DeviceRegion& region) {
+  CHECK_EQ(rows % kMaxRows, 0);
+  const Sizes sizes = SizesOf(graph, rows);
+  const int64_t width = graph.width;
+  PromptMemory memory;
+  memory.steps = region.Take<DeviceStep>(rows / kMaxRows);
+  memory.rotary = region.Take<float>(layout.rotary_floats() / kMaxRows * rows);
+  memory.x = region.Take<float>(rows * width);
+  memory.part = region.Take<float>(rows * width);
+  memory.normed = TakeVectors(rows, width, region);
+
+  memory.query = region.Take<float>(rows * sizes.query);
+  memory.key = region.Take<float>(rows * sizes.key);
+  memory.value = region.Take<float>(rows * sizes.value);
+  memory.queries = region.Take<float>(rows * sizes.query);
+  memory.attended = TakeVectors(rows, sizes.attended, region);
+
+  const int64_t num_entries = rows * sizes.num_chosen;
+  memory.router_logits = region.Take<float>(rows * sizes.num_experts);
+  memory.chosen = reinterpret_cast<int32_t*>(region.Take<std::byte>(ChoicesBytes(graph, rows)));
+  memory.chosen_weights = region.Take<float>(num_entries);
+  memory.groups.entries = region.Take<int32_t>(num_entries);
+  memory.groups.tiles = region.Take<PromptTile>(
+      MaxPromptTiles(num_entries, static_cast<int>(sizes.num_experts), kSmallestPromptTile));
+  memory.groups.num_tiles = region.Take<int32_t>(1);
+  memory.hidden = TakeVectors(sizes.hidden_vectors, sizes.hidden_size, region);
+  memory.down = region.Take<float>(num_entries * width);
+  memory.shared_hidden = TakeVectors(sizes.shared_size > 0 ? rows : 0, sizes.shared_size, region);
+  memory.shared = region.Take<float>(sizes.shared_size > 0 ? rows * width : 0);
+  memory.shared_gate = region.Take<float>(sizes.shared_size > 0 ? rows : 0);
+  return memory;
+}
+
 StepMemory LayStepMemory(const ModelGraph& graph, const DeviceKv& kv, const StepBlockLayout& layout,
                          DeviceRegion& region) {
-  const Sizes sizes = SizesOf(graph);
+  const Sizes sizes = SizesOf(graph, kMaxRows);
   const int64_t width = graph.width;
+  constexpr int64_t kRows = kMaxRows;
   StepMemory memory;
   memory.step = region.Take<DeviceStep>(1);
   memory.rotary = region.Take<float>(layout.rotary_floats());

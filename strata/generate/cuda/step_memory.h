@@ -13,6 +13,7 @@
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_region.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/prompt_group.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/model/model_graph.h"
 
@@ -58,6 +59,37 @@ struct StepMemory {
   uint64_t* best = nullptr;
   uint32_t* draw_ticket = nullptr;
 };
+
+// What a step of a prompt works in: as StepMemory, for as many rows as it was laid for. What is not
+// here is StepMemory's, whose kernels begin and end such a step kMaxRows rows at a time.
+struct PromptMemory {
+  DeviceStep* steps = nullptr;  // One for each kMaxRows rows.
+  float* rotary = nullptr;      // By rotation, [rows][dims].
+
+  float* x = nullptr;
+  float* part = nullptr;
+  DeviceActivations normed;
+
+  float* query = nullptr;
+  float* key = nullptr;
+  float* value = nullptr;
+  float* queries = nullptr;
+  DeviceActivations attended;
+
+  float* router_logits = nullptr;
+  int32_t* chosen = nullptr;
+  float* chosen_weights = nullptr;
+  PromptGroups groups;
+  DeviceActivations hidden;
+  float* down = nullptr;  // By entry of the routing, [width].
+  DeviceActivations shared_hidden;
+  float* shared = nullptr;
+  float* shared_gate = nullptr;
+};
+
+// `rows` is a multiple of kMaxRows.
+PromptMemory LayPromptMemory(const ModelGraph& graph, const StepBlockLayout& layout, int rows,
+                             DeviceRegion& region);
 
 // Takes all of it from the region.
 StepMemory LayStepMemory(const ModelGraph& graph, const DeviceKv& kv, const StepBlockLayout& layout,

@@ -40,6 +40,8 @@ struct EngineOptions {
   int num_threads = 1;  // Of the host, that compute.
   KvType kv_type = KvType::kF32;
   int64_t max_context = 0;  // Tokens of a sequence; 0: as many as the model was made for.
+  // Tokens of a prompt that are fed in one step; 0: as many as suit the hardware.
+  int64_t prompt_batch = 0;
   // That all snapshots of states which cannot be cut back take together, at most.
   int64_t snapshot_bytes = int64_t{1} << 30;
 };
@@ -87,8 +89,12 @@ class Engine {
   // Of activations, as much as the largest step so far needed.
   virtual int64_t workspace_bytes() const = 0;
 
+  // Tokens of a prompt to feed in one step: as EngineOptions says.
+  virtual int64_t prompt_batch() const = 0;
+
   // Around the steps of a prompt, and after its first token was drawn, for whoever places experts.
-  // No result depends on them.
+  // A GPU may compute the steps of prompts in an order of their own; no other result depends on
+  // these.
   virtual void BeginPrompt() = 0;
   virtual void EndPrompt() = 0;
   virtual void FirstTokenOut() = 0;
