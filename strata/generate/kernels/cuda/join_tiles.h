@@ -80,7 +80,7 @@ __device__ __forceinline__ float MakeFactors(const AttendTask& task, const Atten
 // Four dimensions of a head over all tiles.
 __device__ __forceinline__ float4 SumOverTiles(const float* values, int64_t stride, int num_tiles,
                                                const float* factors) {
-  constexpr int kAtOnce = 16;
+  constexpr int kAtOnce = 32;
   static_assert(kMaxAttentionTiles % kAtOnce == 0);
   float4 sum = {0.0f, 0.0f, 0.0f, 0.0f};
   for (int first = 0; first < num_tiles; first += kAtOnce) {

@@ -5,7 +5,9 @@
 // that has nothing to do; it calls ReleaseSuccessor after that and never before; until the wait it
 // reads weights alone, bytes that no kernel writes; and what a predecessor writes is never read by
 // ld.nc or through `const __restrict__`, since such loads may move above the wait. Copies and
-// memsets between two kernels end the chain.
+// memsets between two kernels end the chain. By these rules a kernel that has started knows that
+// the last but one before it has ended, so what was stored up to there may be read early too, if
+// the caller says that it was (AttendTask::begins_early).
 #ifndef STRATA_GENERATE_KERNELS_CUDA_LAUNCH_H_
 #define STRATA_GENERATE_KERNELS_CUDA_LAUNCH_H_
 

@@ -13,6 +13,44 @@ namespace {
 constexpr int kWarps = 4;
 constexpr int kMaxHeadSize = 512;
 
+// A query's, a key's or a value's head of a row, and what is to be done with it.
+struct HeadVector {
+  const float* heads;  // All of the row.
+  int num_heads;
+  int index;
+  int size;
+  DeviceHeadNorm norm;
+  bool rotates;
+};
+
+// Queries, then keys, then values.
+__device__ __forceinline__ HeadVector HeadVectorOf(const PrepareTask& task, int row, int number) {
+  const KvLayer& kv = task.kv;
+  if (number < task.num_heads) {
+    return {task.query.values + row * task.query.stride,
+            task.num_heads,
+            number,
+            kv.key_size,
+            task.query_norm,
+            true};
+  }
+  number -= task.num_heads;
+  if (number < kv.num_heads) {
+    return {task.key.values + row * task.key.stride,
+            kv.num_heads,
+            number,
+            kv.key_size,
+            task.key_norm,
+            true};
+  }
+  return {task.value.values + row * task.value.stride,
+          kv.num_heads,
+          number - kv.num_heads,
+          kv.value_size,
+          DeviceHeadNorm(),
+          false};
+}
+
 // Sum of squares of `size` values by a warp.
 __device__ __forceinline__ float SquaresOf(const float* values, int size) {
   const auto* const words = reinterpret_cast<const float4*>(values);
@@ -25,40 +63,91 @@ __device__ __forceinline__ float SquaresOf(const float* values, int size) {
   return FoldWarp(accumulators);
 }
 
-// Head `index` of all `heads` of a row to shared memory, normed. By a warp.
-__device__ __forceinline__ void LoadHead(const float* heads, int num_heads, int index, int size,
-                                         const DeviceHeadNorm& norm, float epsilon, float* head) {
-  const float* const from = heads + index * size;
-  float inverse = 1.0f;
-  const float* weight = norm.weight;
-  if (weight != nullptr && norm.over_all_heads) {
-    inverse = InverseRms(SquaresOf(heads, num_heads * size), num_heads * size, epsilon);
-    weight += index * size;
-  } else if (weight != nullptr) {
-    inverse = InverseRms(SquaresOf(from, size), size, epsilon);
-  }
-  for (int i = threadIdx.x % 32; i < size; i += 32) {
-    const float value = from[i];
-    head[i] = weight == nullptr ? value : f32::Mul(f32::Mul(inverse, value), weight[i]);
-  }
-  __syncwarp();
-}
+// A warp's work on one vector, of which each lane has elements lane + 32 k.
+template <int kPerLane>
+class HeadWarp {
+ public:
+  __device__ explicit HeadWarp(const HeadVector& vector) : vector_(vector) {}
 
-__device__ __forceinline__ void RotateHead(const DeviceRotation& rotation, int row, float* head) {
-  const int num_pairs = rotation.num_dims / 2;
-  const float* const cosines = rotation.angles + row * rotation.num_dims;
-  const float* const sines = cosines + num_pairs;
-  const bool neighbours = rotation.pairing == RotaryPairing::kNorm;
-  for (int i = threadIdx.x % 32; i < num_pairs; i += 32) {
-    float& first = head[neighbours ? 2 * i : i];
-    float& second = head[neighbours ? 2 * i + 1 : i + num_pairs];
-    const float a = first;
-    const float b = second;
-    first = f32::Sub(f32::Mul(a, cosines[i]), f32::Mul(b, sines[i]));
-    second = f32::Add(f32::Mul(a, sines[i]), f32::Mul(b, cosines[i]));
+  __device__ void LoadWeights() {
+    const DeviceHeadNorm& norm = vector_.norm;
+    const int first = norm.over_all_heads ? vector_.index * vector_.size : 0;
+#pragma unroll
+    for (int k = 0; k < kPerLane; ++k) {
+      const int i = Element(k);
+      weights_[k] = norm.weight != nullptr && i < vector_.size ? norm.weight[first + i] : 1.0f;
+    }
   }
-  __syncwarp();
-}
+
+  // All that the vector becomes itself by is on its way at once.
+  __device__ void Load(const DeviceRotation& rotation, int row) {
+    const float* const from = vector_.heads + vector_.index * vector_.size;
+#pragma unroll
+    for (int k = 0; k < kPerLane; ++k) {
+      const int i = Element(k);
+      values_[k] = i < vector_.size ? from[i] : 0.0f;
+    }
+    num_pairs_ = vector_.rotates ? rotation.num_dims / 2 : 0;
+    const float* const cosines = rotation.angles + row * rotation.num_dims;
+#pragma unroll
+    for (int k = 0; k < kPerLane / 2; ++k) {
+      const int i = Element(k);
+      cosines_[k] = i < num_pairs_ ? cosines[i] : 0.0f;
+      sines_[k] = i < num_pairs_ ? cosines[num_pairs_ + i] : 0.0f;
+    }
+  }
+
+  __device__ void StoreNormed(float epsilon, float* head) const {
+    const float inverse = vector_.norm.weight == nullptr ? 1.0f : Inverse(epsilon);
+#pragma unroll
+    for (int k = 0; k < kPerLane; ++k) {
+      const int i = Element(k);
+      if (i < vector_.size) head[i] = f32::Mul(f32::Mul(inverse, values_[k]), weights_[k]);
+    }
+    __syncwarp();
+  }
+
+  __device__ void Rotate(RotaryPairing pairing, float* head) const {
+    const bool neighbours = pairing == RotaryPairing::kNorm;
+#pragma unroll
+    for (int k = 0; k < kPerLane / 2; ++k) {
+      const int i = Element(k);
+      if (i >= num_pairs_) continue;
+      float& first = head[neighbours ? 2 * i : i];
+      float& second = head[neighbours ? 2 * i + 1 : i + num_pairs_];
+      const float a = first;
+      const float b = second;
+      first = f32::Sub(f32::Mul(a, cosines_[k]), f32::Mul(b, sines_[k]));
+      second = f32::Add(f32::Mul(a, sines_[k]), f32::Mul(b, cosines_[k]));
+    }
+    __syncwarp();
+  }
+
+ private:
+  static __device__ int Element(int k) { return threadIdx.x % 32 + 32 * k; }
+
+  __device__ float Inverse(float epsilon) const {
+    if (vector_.norm.over_all_heads) {
+      const int count = vector_.num_heads * vector_.size;
+      return InverseRms(SquaresOf(vector_.heads, count), count, epsilon);
+    }
+    float accumulators[4] = {};  // Of the 128, those of this lane.
+#pragma unroll
+    for (int k = 0; k < kPerLane; ++k) {
+      accumulators[k % 4] = f32::Fma(values_[k], values_[k], accumulators[k % 4]);
+    }
+    const float squares = FoldLanes(f32::Add(f32::Add(accumulators[0], accumulators[2]),
+                                             f32::Add(accumulators[1], accumulators[3])));
+    return InverseRms(squares, vector_.size, epsilon);
+  }
+
+  const HeadVector vector_;
+  int num_pairs_;
+  float weights_[kPerLane];
+  float values_[kPerLane];
+  float cosines_[kPerLane / 2];
+  float sines_[kPerLane / 2];
+};
 
 // Rows of KvRunBytes. False in a lane that met a value which is not finite or too large.
 __device__ __forceinline__ bool StoreF32(const float* head, int size, int slot, std::byte* run) {
@@ -116,46 +205,42 @@ __device__ __forceinline__ bool StoreRow(KvFormat format, const float* head, int
   return true;
 }
 
-// A warp has one vector of a row: a query's, a key's or a value's head.
+__device__ __forceinline__ void StoreQuery(const PrepareTask& task, int row, int index,
+                                           const float* head) {
+  const int size = task.kv.key_size;
+  float* const to = task.queries + (int64_t{row} * task.num_heads + index) * size;
+  for (int i = threadIdx.x % 32; i < size; i += 32) {
+    to[i] = head[i];
+    if (!f32::IsFinite(head[i])) ReportFault(task.fault, row);
+  }
+}
+
+// A warp has one vector of a row.
+template <int kPerLane>
 __global__ void __launch_bounds__(32 * kWarps) Prepare(PrepareTask task) {
-  __shared__ float heads[kWarps][kMaxHeadSize];
-  WaitForPredecessor();
-  ReleaseSuccessor();
+  __shared__ float heads[kWarps][32 * kPerLane];
   const int row = blockIdx.y;
   const int warp = threadIdx.x / 32;
-  const int lane = threadIdx.x % 32;
-  float* const head = heads[warp];
   const KvLayer& kv = task.kv;
-  int index = blockIdx.x * kWarps + warp;
-  if (index < task.num_heads) {
-    LoadHead(task.query.values + row * task.query.stride, task.num_heads, index, kv.key_size,
-             task.query_norm, task.epsilon, head);
-    RotateHead(task.rotation, row, head);
-    float* const to = task.queries + (int64_t{row} * task.num_heads + index) * kv.key_size;
-    for (int i = lane; i < kv.key_size; i += 32) {
-      to[i] = head[i];
-      if (!f32::IsFinite(head[i])) ReportFault(task.fault, row);
-    }
-    return;
-  }
-  index -= task.num_heads;
-  if (index >= 2 * kv.num_heads) return;
+  const int number = blockIdx.x * kWarps + warp;
+  const bool is_there = number < task.num_heads + 2 * kv.num_heads;
+  const HeadVector vector = HeadVectorOf(task, row, is_there ? number : 0);
+  HeadWarp<kPerLane> work(vector);
+  work.LoadWeights();
+  WaitForPredecessor();
+  ReleaseSuccessor();
+  if (!is_there) return;
+  work.Load(task.rotation, row);
   const DeviceStepRow& place = task.step->rows[row];
   std::byte* const page = task.page_table[place.first_page + place.position / kKvPagePositions];
+  float* const head = heads[warp];
+  work.StoreNormed(task.epsilon, head);
+  work.Rotate(task.rotation.pairing, head);
+  if (number < task.num_heads) return StoreQuery(task, row, vector.index, head);
+  const bool is_key = number < task.num_heads + kv.num_heads;
+  const int64_t offset = is_key ? kv.keys_offset(vector.index) : kv.values_offset(vector.index);
   const int slot = place.position % kKvPagePositions;
-  bool is_finite = true;
-  if (index < kv.num_heads) {
-    LoadHead(task.key.values + row * task.key.stride, kv.num_heads, index, kv.key_size,
-             task.key_norm, task.epsilon, head);
-    RotateHead(task.rotation, row, head);
-    is_finite = StoreRow(kv.format, head, kv.key_size, slot, page + kv.keys_offset(index));
-  } else {
-    index -= kv.num_heads;
-    LoadHead(task.value.values + row * task.value.stride, kv.num_heads, index, kv.value_size,
-             DeviceHeadNorm(), task.epsilon, head);
-    is_finite = StoreRow(kv.format, head, kv.value_size, slot, page + kv.values_offset(index));
-  }
-  if (!is_finite) ReportFault(task.fault, row);
+  if (!StoreRow(kv.format, head, vector.size, slot, page + offset)) ReportFault(task.fault, row);
 }
 
 void CheckSize(int size) { CHECK(0 < size && size <= kMaxHeadSize && size % 8 == 0) << size; }
@@ -169,10 +254,11 @@ absl::Status PrepareHeads(const PrepareTask& task, const KernelStream& stream) {
   CHECK(task.rotation.num_dims % 2 == 0 && task.rotation.num_dims <= task.kv.key_size)
       << task.rotation.num_dims;
   const int num_vectors = task.num_heads + 2 * task.kv.num_heads;
-  return LaunchKernel(
-      "heads of attention", Prepare,
-      {.grid = dim3((num_vectors + kWarps - 1) / kWarps, task.num_rows), .block = 32 * kWarps},
-      stream, task);
+  const KernelShape shape = {.grid = dim3((num_vectors + kWarps - 1) / kWarps, task.num_rows),
+                             .block = 32 * kWarps};
+  const bool is_short = task.kv.key_size <= 128 && task.kv.value_size <= 128;
+  return LaunchKernel("heads of attention", is_short ? Prepare<4> : Prepare<kMaxHeadSize / 32>,
+                      shape, stream, task);
 }
 
 }  // namespace strata
