@@ -168,15 +168,17 @@ absl::StatusOr<ReplayCounts> PredictRun(const std::string& path, const RecordedR
                      policy);
   size_t next = 0, next_delay = 0;
   for (size_t step = 0; step < log.num_steps(); ++step) {
-    // As slow as the machine was at this time.
+    // As slow as the machine was at this time, and resting when it did (SwapAllowance).
+    bool decided = false;
     while (next_delay < run.delays.size() &&
            run.delays[next_delay].step <= static_cast<int64_t>(step)) {
+      decided |= run.delays[next_delay].step == static_cast<int64_t>(step);
       replay.SetCopySteps(run.delays[next_delay++].steps);
     }
     while (next < run.rates.size() && run.rates[next].step <= static_cast<int64_t>(step)) {
       policy.SetRates(RatesOf(run.rates[next++]));
     }
-    policy.SetBusy(replay.busy());
+    policy.SetBusy(replay.busy() || !decided);
     replay.Step(log.uses(step), log.num_tokens(step));
   }
   return replay.counts();

@@ -32,8 +32,9 @@ struct RecordedRun {
   static absl::StatusOr<RecordedRun> Load(const std::string& path);
 };
 
-// The same run predicted: from its routing, its settings, and what the machine was like, its rates
-// and how long copies took. The policy decides afresh, and prompts lend no slots.
+// The same run predicted: from its routing, its settings, and what the machine was like, its rates,
+// how long copies took and after which steps it had time for a round. The policy decides afresh
+// what moves, and prompts lend no slots.
 absl::StatusOr<ReplayCounts> PredictRun(const std::string& path, const RecordedRun& run);
 
 }  // namespace strata

@@ -271,7 +271,7 @@ TEST_F(CudaTinyTest, PromptsAreCloseToSteps) {
   for (size_t i = 0; i < ids_.size(); ++i) {
     num_equal += ArgMax(steps.logits[i]) == ArgMax(prompt.logits[i]);
   }
-  EXPECT_GE(num_equal, std::ssize(ids_) * 97 / 100);
+  EXPECT_GE(num_equal, std::ssize(ids_) * 95 / 100);
 }
 
 TEST_F(CudaTinyTest, SequencesInOneStepHaveTheBitsThatTheyHaveAlone) {
