@@ -81,6 +81,7 @@ absl::StatusOr<Value> Cursor::Next() {
       IteratorObject& iterator = value_.object<IteratorObject>();
       if (iterator.next < iterator.items.size()) return iterator.items[iterator.next++];
       RETURN_IF_ERROR(iterator.end);
+      if (iterator.find != nullptr) return iterator.find();
       return Value();
     }
     default:

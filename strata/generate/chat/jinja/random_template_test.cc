@@ -51,7 +51,7 @@ std::string FirstForged(const std::vector<MarkedText::Piece>& pieces) {
 TEST(RandomTemplateTest, WritesWhatPythonWritesAndKeepsContentMarked) {
   TemplateGenerator generator(TestSeed());
   std::vector<RenderCase> cases;
-  const int64_t num_cases = TestSteps(3000);
+  const int64_t num_cases = TestSteps(1000);
   for (int64_t i = 0; i < num_cases; ++i) {
     const std::string source = generator.Template();
     cases.push_back({absl::StrCat("random template ", i), source, RandomContext(generator)});

@@ -6,12 +6,14 @@
 #define STRATA_GENERATE_CHAT_JINJA_RUNTIME_OBJECTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "strata/generate/chat/jinja/value.h"
 
 namespace strata::jinja {
@@ -38,13 +40,18 @@ struct DictViewObject : Object {
   const Part part;
 };
 
-// What a filter like `map` gives: items to be taken once, and then perhaps an error.
+// What a filter like `map` gives: items to be taken once, and then perhaps an error. A loop with a
+// condition finds its items as it goes.
 struct IteratorObject : Object {
+  // The next item; missing at the end.
+  using Find = std::function<absl::StatusOr<Value>()>;
+
   IteratorObject(std::vector<Value> items, absl::Status end, Budget* budget);
 
   std::vector<Value> items;
   size_t next = 0;
   const absl::Status end;
+  Find find;  // What comes after `items`; null if nothing does.
 };
 
 struct CyclerObject : Object {

@@ -261,19 +261,19 @@ absl::StatusOr<Value> Interpreter::SelectItems(const Statement& loop, const Valu
   auto inner = std::make_shared<Frame>(frame, loop.condition_scope.entries.size());
   RETURN_IF_ERROR(EnterScope(loop.condition_scope, *inner));
   ASSIGN_OR_RETURN(Cursor cursor, Cursor::Over(items, budget_));
-  std::vector<Value> selected;
-  // Items come one by one: what is wrong with one is told when the loop is there.
-  const auto select = [&]() -> absl::Status {
+  // Item by item, since what the body does to a namespace may change the condition.
+  Value selected = IteratorOver({}, absl::OkStatus(), budget_);
+  selected.object<IteratorObject>().find = [this, &loop, inner,
+                                            cursor]() mutable -> absl::StatusOr<Value> {
     while (true) {
-      ASSIGN_OR_RETURN(const Value item, cursor.Next());
-      if (item.IsMissing()) return absl::OkStatus();
+      ASSIGN_OR_RETURN(Value item, cursor.Next());
+      if (item.IsMissing()) return item;
       RETURN_IF_ERROR(Assign(*loop.condition_target, item, inner));
       ASSIGN_OR_RETURN(const Value fits, Evaluate(*loop.condition, inner));
-      if (IsTrue(fits)) selected.push_back(item);
+      if (IsTrue(fits)) return item;
     }
   };
-  absl::Status end = select();
-  return IteratorOver(std::move(selected), std::move(end), budget_);
+  return selected;
 }
 
 absl::StatusOr<Interpreter::Flow> Interpreter::RunLoop(const Statement& loop, const Value& items,
@@ -282,6 +282,10 @@ absl::StatusOr<Interpreter::Flow> Interpreter::RunLoop(const Statement& loop, co
   if (loop.condition != nullptr) {
     ASSIGN_OR_RETURN(selected, SelectItems(loop, items, frame));
   }
+  const absl::Cleanup end = [&] {
+    // Nothing is looked for once the loop is over: the condition's variables can go.
+    if (loop.condition != nullptr) selected.object<IteratorObject>().find = nullptr;
+  };
   bool ran_any = false;
   ASSIGN_OR_RETURN(const Flow flow, RunItems(loop, selected, depth0, frame, ran_any));
   if (flow != Flow::kNext || ran_any || loop.otherwise.empty()) return flow;

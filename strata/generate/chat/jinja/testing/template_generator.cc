@@ -93,7 +93,7 @@ std::string TemplateGenerator::Text(int depth) {
     case 4:
       return StrCat(
           "(", text, " | ",
-          Pick({"upper", "lower", "title", "capitalize", "trim", "reverse", "string",
+          Pick({"upper", "lower", "title", "capitalize", "trim", "replace('l', 'T')", "string",
                 "default('d')", "replace('t', 'T')", "indent(2)", "truncate(9)", "center(9)"}),
           ")");
     case 5:
