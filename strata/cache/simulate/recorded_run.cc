@@ -169,7 +169,8 @@ absl::StatusOr<ReplayCounts> PredictRun(const std::string& path, const RecordedR
   size_t next = 0, next_delay = 0;
   for (size_t step = 0; step < log.num_steps(); ++step) {
     // As slow as the machine was at this time, and resting when it did (SwapAllowance).
-    bool decided = false;
+    // A record in which no round showed says nothing of rests.
+    bool decided = run.delays.empty();
     while (next_delay < run.delays.size() &&
            run.delays[next_delay].step <= static_cast<int64_t>(step)) {
       decided |= run.delays[next_delay].step == static_cast<int64_t>(step);

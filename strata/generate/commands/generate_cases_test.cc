@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "strata/core/cli/json_output.h"
@@ -24,11 +23,6 @@ void ExpectOutcome(const nlohmann::json& one, const ProgramResult& result) {
   }
   EXPECT_EQ(result.exit_code, 2);
   const Json error = Json::parse(result.out)["error"];
-  // The cases show layouts of experts; most are files of a family whose norms they lack.
-  if (one["expect_model"] == "accept" && error["kind"] == "tensor_missing" &&
-      absl::StrContains(error["message"].get<std::string>(), "attn_q_norm.weight")) {
-    return;
-  }
   EXPECT_NE(one["expect_model"], "accept");
   if (one["expect_model"].is_null()) return;
   EXPECT_TRUE(IsCaseKind(error["kind"].get<std::string>(), one["model_reject_kind"])) << error;

@@ -54,12 +54,15 @@ void BindProjections(const std::string& block, int64_t width, Need bias, TensorB
   attention.value = binder.Matrix(block + "attn_v", width, value_rows, bias);
 }
 
-// Norms of queries and keys, where the family or the file has them.
-void BindNorms(const std::string& block, const ModelFamily& family, TensorBinder& binder,
-               SelfAttention& attention) {
+// Norms of queries and keys, where the family or the file has them. A file of such a family that has
+// none in any block is another model, which a remark names (bind_model.cc); one that has some and
+// lost others is broken.
+void BindNorms(const std::string& block, const ModelConfig& config, const ModelFamily& family,
+               TensorBinder& binder, SelfAttention& attention) {
   attention.norm_scope = family.query_key_norm;
   const bool of_all = attention.norm_scope == NormScope::kAllHeads;
-  const Need need = family.needs_query_key_norm ? Need::kRequired : Need::kOptional;
+  const bool needs = family.needs_query_key_norm && HasQueryKeyNorms(config, binder);
+  const Need need = needs ? Need::kRequired : Need::kOptional;
   attention.query_norm =
       binder.Values(block + "attn_q_norm.weight",
                     {of_all ? attention.query.weights.rows : attention.key_size}, need);
@@ -69,6 +72,15 @@ void BindNorms(const std::string& block, const ModelFamily& family, TensorBinder
 }
 
 }  // namespace
+
+bool HasQueryKeyNorms(const ModelConfig& config, const TensorBinder& binder) {
+  for (int64_t layer = 0; layer < config.block_count; ++layer) {
+    for (const char* name : {"attn_q_norm.weight", "attn_k_norm.weight"}) {
+      if (binder.Has(absl::StrCat("blk.", layer, ".", name))) return true;
+    }
+  }
+  return false;
+}
 
 bool HasWindow(const AttentionConfig& config, const ModelFamily& family, int layer) {
   if (family.window_period == 0 || config.sliding_window == 0) return false;
@@ -117,7 +129,7 @@ SelfAttention BindSelfAttention(const ModelConfig& config, const ModelFamily& fa
   attention.output = binder.Matrix(
       block + "attn_output", int64_t{attention.num_heads} * attention.value_size,
       config.embedding_length, family.needs_biases ? Need::kRequired : Need::kOptional);
-  BindNorms(block, family, binder, attention);
+  BindNorms(block, config, family, binder, attention);
   if (family.needs_sinks) {
     attention.sinks = binder.Values(block + "attn_sinks.weight", {attention.num_heads});
   }

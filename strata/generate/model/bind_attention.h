@@ -15,6 +15,9 @@ namespace strata {
 SelfAttention BindSelfAttention(const ModelConfig& config, const ModelFamily& family, int layer,
                                 int rotation, TensorBinder& binder);
 
+// Has any block norms of queries or keys?
+bool HasQueryKeyNorms(const ModelConfig& config, const TensorBinder& binder);
+
 // Does the layer see a sliding window and not all tokens?
 bool HasWindow(const AttentionConfig& config, const ModelFamily& family, int layer);
 

@@ -114,6 +114,7 @@ class ModelBinder {
     RETURN_IF_ERROR(binder_.status());
     graph.experts = layout_;
     BindNextTokenBlocks(graph);
+    AddMissingNorms(graph);
     AddUnusedTensors(graph);
     return graph;
   }
@@ -212,6 +213,13 @@ class ModelBinder {
   }
 
   // Of what is bound: a next-token block that is left out has its own remark.
+  void AddMissingNorms(ModelGraph& graph) {
+    if (!family_.needs_query_key_norm || HasQueryKeyNorms(config_, binder_)) return;
+    graph.remarks.push_back(absl::StrCat("the file has no norms of queries and keys, which models of ",
+                                         family_.architecture,
+                                         " have; it may not compute what the file was made for"));
+  }
+
   void AddUnusedTensors(ModelGraph& graph) {
     constexpr size_t kNamed = 5;
     const int64_t num_blocks =

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
@@ -145,6 +146,17 @@ ModelGraph BindOk(const RandomModel& model) {
 
 void AddVector(const std::string& name, int64_t size, Tensors& tensors) {
   tensors.push_back({name, BlockType::kF32, {size}, ""});
+}
+
+TEST(BindModelTest, RemarksThatAFileHasNoNormsOfQueriesAndKeysAtAll) {
+  RandomModel model;
+  model.edit = [](Tensors& tensors) {
+    std::erase_if(tensors, [](const RandomModel::Tensor& tensor) {
+      return absl::StrContains(tensor.name, "attn_q_norm") ||
+             absl::StrContains(tensor.name, "attn_k_norm");
+    });
+  };
+  EXPECT_THAT(BindOk(model).remarks, ElementsAre(HasSubstr("no norms of queries and keys")));
 }
 
 TEST(BindModelTest, NamesTensorsThatNothingUses) {
