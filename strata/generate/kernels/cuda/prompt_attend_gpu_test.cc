@@ -206,8 +206,9 @@ TEST_F(PromptAttendTest, IsCloseToAReferenceInDoublePrecision) {
           norm += expected[i] * expected[i];
           error += (value - expected[i]) * (value - expected[i]);
         }
-        // Scores of tens carry the tensor cores' truncation into the exponent.
-        ASSERT_LE(std::sqrt(error), 4e-5 * std::sqrt(norm) + 1e-30)
+        // Scores of up to hundreds carry the truncation of tensor cores into the exponent; a term
+        // less would be 3e-3 off.
+        ASSERT_LE(std::sqrt(error), 2e-4 * std::sqrt(norm) + 1e-30)
             << "format " << static_cast<int>(shape.format) << ", keys of " << shape.key_size
             << ", window " << shape.window << ", position " << position << ", head " << head;
       }
