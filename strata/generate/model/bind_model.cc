@@ -215,9 +215,9 @@ class ModelBinder {
   // Of what is bound: a next-token block that is left out has its own remark.
   void AddMissingNorms(ModelGraph& graph) {
     if (!family_.needs_query_key_norm || HasQueryKeyNorms(config_, binder_)) return;
-    graph.remarks.push_back(absl::StrCat("the file has no norms of queries and keys, which models of ",
-                                         family_.architecture,
-                                         " have; it may not compute what the file was made for"));
+    graph.remarks.push_back(
+        absl::StrCat("the file has no norms of queries and keys, which models of ",
+                     family_.architecture, " have; it may not compute what the file was made for"));
   }
 
   void AddUnusedTensors(ModelGraph& graph) {
