@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "glog/logging.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/device_weights.h"
@@ -28,39 +27,13 @@
 
 namespace strata {
 
-DeviceRouter RouterOf(const MixtureOfExperts& experts, const DeviceWeights& weights) {
-  const RouterOptions& routing = experts.routing;
-  const DeviceMatrix router = weights.Matrix(experts.router);
-  return {.gating = routing.gating,
-          .num_experts = routing.num_experts,
-          .num_chosen = routing.num_chosen,
-          .normalize = routing.normalize,
-          .scale = routing.scale,
-          .num_groups = routing.num_groups,
-          .num_groups_used = routing.num_groups_used,
-          .selection_bias = weights.Vector(routing.selection_bias),
-          .weights = reinterpret_cast<const float*>(router.data),
-          .logit_scale = router.scale,
-          .logit_bias = router.bias};
-}
-
-CudaLayers::CudaLayers(const Collaborators& with) : with_(with), memory_(with.memory) {}
+CudaLayers::CudaLayers(const Collaborators& with)
+    : CudaOperations(with.memory.fault), with_(with), memory_(with.memory) {}
 
 void CudaLayers::Begin(const StepShape& shape, std::vector<std::string> fault_texts) {
   shape_ = shape;
   moe_layer_ = 0;
   fault_texts_ = std::move(fault_texts);
-}
-
-FaultReport CudaLayers::Report(std::string text) {
-  fault_texts_.push_back(std::move(text));
-  return {.word = memory_.fault, .operation = static_cast<uint32_t>(fault_texts_.size()) - 1};
-}
-FaultReport CudaLayers::ProductOf(absl::string_view name) {
-  return Report(absl::StrCat("the product of ", name));
-}
-FaultReport CudaLayers::InputOf(absl::string_view name) {
-  return Report(absl::StrCat("the input of ", name));
 }
 
 absl::Status CudaLayers::Embed(const ModelGraph& /*graph*/) {
@@ -134,19 +107,6 @@ absl::Status CudaLayers::Mix(int layer, const Residual& residual, const SelfAtte
   out.outputs[0].residual_scale = residual.scale;
   RETURN_IF_ERROR(LaunchDenseProduct(out, with_.stream));
   return LeavePart(residual);
-}
-
-absl::Status CudaLayers::Mix(int /*layer*/, const Residual& /*residual*/,
-                             const LatentAttention& /*attention*/) {
-  return absl::UnimplementedError("latent attention on a GPU");
-}
-absl::Status CudaLayers::Mix(int /*layer*/, const Residual& /*residual*/,
-                             const GatedDeltaNet& /*net*/) {
-  return absl::UnimplementedError("a gated delta net on a GPU");
-}
-absl::Status CudaLayers::Mix(int /*layer*/, const Residual& /*residual*/,
-                             const ShortConvolution& /*convolution*/) {
-  return absl::UnimplementedError("a short convolution on a GPU");
 }
 
 absl::Status CudaLayers::Prepare(int layer, const SelfAttention& attention) {
@@ -242,15 +202,10 @@ DeviceRouting CudaLayers::RoutingOfLayer(const MixtureOfExperts& experts) const 
 }
 
 absl::Status CudaLayers::Route(const Residual& residual, const MixtureOfExperts& experts) {
-  std::vector<BlockType> inputs = {experts.gate.type, experts.up.type};
-  if (experts.shared.has_value()) {
-    inputs.push_back(experts.shared->gate.weights.type);
-    inputs.push_back(experts.shared->up.weights.type);
-  }
-  if (experts.shared_gate.has_value()) inputs.push_back(experts.shared_gate->weights.type);
   RouteTask task = {
-      .norm = NormBefore(residual, VectorsFor(memory_.normed, with_.graph.width, inputs),
-                         InputOf(experts.router.name)),
+      .norm =
+          NormBefore(residual, VectorsFor(memory_.normed, with_.graph.width, InputTypesOf(experts)),
+                     InputOf(experts.router.name)),
       .router = RouterOf(experts, with_.weights),
       .logits = memory_.router_logits,
       .tickets = memory_.router_tickets,

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "strata/cache/experts/expert_geometry.h"
+#include "strata/generate/cuda/cuda_operations.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_weights.h"
 #include "strata/generate/cuda/step_memory.h"
@@ -23,10 +23,8 @@
 #include "strata/generate/kernels/cuda/draw_tokens.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/norm_rows.h"
-#include "strata/generate/kernels/cuda/route_rows.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
-#include "strata/generate/model/layer_ops.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
@@ -48,10 +46,7 @@ struct StepOutputs {
   float* hidden_states = nullptr;  // [kMaxRows][width]
 };
 
-// A layer's router, its weights f32.
-DeviceRouter RouterOf(const MixtureOfExperts& experts, const DeviceWeights& weights);
-
-class CudaLayers : public LayerOps {
+class CudaLayers : public CudaOperations {
  public:
   struct Collaborators {
     const ModelGraph& graph;
@@ -71,26 +66,16 @@ class CudaLayers : public LayerOps {
   // The operations that follow are of a step of this shape. Their faults are numbered from the end
   // of `fault_texts`, those of operations before.
   void Begin(const StepShape& shape, std::vector<std::string> fault_texts = {});
-  // What the operation of that number (step_fault.h) looks at: "the product of blk.0.attn_q.weight".
-  const std::vector<std::string>& fault_texts() const { return fault_texts_; }
 
+  using CudaOperations::Mix;
   absl::Status Embed(const ModelGraph& graph) override;
   absl::Status Mix(int layer, const Residual& residual, const SelfAttention& attention) override;
-  // Of models that CheckKernelsRun refuses: never called.
-  absl::Status Mix(int layer, const Residual& residual, const LatentAttention& attention) override;
-  absl::Status Mix(int layer, const Residual& residual, const GatedDeltaNet& net) override;
-  absl::Status Mix(int layer, const Residual& residual,
-                   const ShortConvolution& convolution) override;
   absl::Status Feed(int layer, const Residual& residual, const FeedForward& dense) override;
   absl::Status Feed(int layer, const Residual& residual, const MixtureOfExperts& experts) override;
   absl::Status EndLayer(int /*layer*/) override { return absl::OkStatus(); }
   absl::Status Output(const ModelGraph& graph) override;
 
  private:
-  FaultReport Report(std::string text);
-  FaultReport ProductOf(absl::string_view name);
-  FaultReport InputOf(absl::string_view name);
-
   NormTask NormBefore(const Residual& residual, DeviceActivations out, FaultReport fault) const;
   // The end of a part: where its last product goes, so that the state becomes x + scale * part. With
   // a norm after it, the product goes to `part`, and LeavePart does the rest.
@@ -111,7 +96,6 @@ class CudaLayers : public LayerOps {
   const StepMemory& memory_;
   StepShape shape_;
   int moe_layer_ = 0;  // The next one.
-  std::vector<std::string> fault_texts_;
 };
 
 }  // namespace strata

@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "cuda_runtime_api.h"
 #include "glog/logging.h"
@@ -78,7 +77,7 @@ absl::Status CheckPromptKernelsRun(const ModelGraph& graph, int compute_capabili
 }
 
 CudaPromptLayers::CudaPromptLayers(const Collaborators& with)
-    : with_(with), memory_(with.step.memory()) {}
+    : CudaOperations(with.memory.fault), with_(with), memory_(with.step.memory()) {}
 
 void CudaPromptLayers::Begin(const StepShape& shape, const std::function<bool()>* should_stop) {
   should_stop_ = should_stop;
@@ -89,17 +88,6 @@ void CudaPromptLayers::Begin(const StepShape& shape, const std::function<bool()>
   fault_texts_.clear();
   CHECK_LE(shape.wanted, kMaxRows);
   CHECK(!shape.wants_hidden || rows_ <= kMaxRows);
-}
-
-FaultReport CudaPromptLayers::Report(std::string text) {
-  fault_texts_.push_back(std::move(text));
-  return {.word = with_.memory.fault, .operation = static_cast<uint32_t>(fault_texts_.size()) - 1};
-}
-FaultReport CudaPromptLayers::ProductOf(absl::string_view name) {
-  return Report(absl::StrCat("the product of ", name));
-}
-FaultReport CudaPromptLayers::InputOf(absl::string_view name) {
-  return Report(absl::StrCat("the input of ", name));
 }
 
 CudaPromptLayers::Block CudaPromptLayers::BlockOf(int index, int wanted_before) const {
@@ -220,19 +208,6 @@ absl::Status CudaPromptLayers::Mix(int layer, const Residual& residual,
                      attention.output, residual);
 }
 
-absl::Status CudaPromptLayers::Mix(int /*layer*/, const Residual& /*residual*/,
-                                   const LatentAttention& /*attention*/) {
-  return absl::UnimplementedError("latent attention on a GPU");
-}
-absl::Status CudaPromptLayers::Mix(int /*layer*/, const Residual& /*residual*/,
-                                   const GatedDeltaNet& /*net*/) {
-  return absl::UnimplementedError("a gated delta net on a GPU");
-}
-absl::Status CudaPromptLayers::Mix(int /*layer*/, const Residual& /*residual*/,
-                                   const ShortConvolution& /*convolution*/) {
-  return absl::UnimplementedError("a short convolution on a GPU");
-}
-
 absl::Status CudaPromptLayers::Prepare(int layer, const SelfAttention& attention) {
   DeviceRotation rotation;
   if (attention.rotation != SelfAttention::kNoRotation) {
@@ -310,13 +285,8 @@ int32_t* CudaPromptLayers::ChosenOfLayer() const {
 }
 
 absl::Status CudaPromptLayers::Route(const Residual& residual, const MixtureOfExperts& experts) {
-  std::vector<BlockType> inputs = {experts.gate.type, experts.up.type};
-  if (experts.shared.has_value()) {
-    inputs.push_back(experts.shared->gate.weights.type);
-    inputs.push_back(experts.shared->up.weights.type);
-  }
-  if (experts.shared_gate.has_value()) inputs.push_back(experts.shared_gate->weights.type);
-  const DeviceActivations normed = VectorsFor(memory_.normed, with_.graph.width, inputs);
+  const DeviceActivations normed =
+      VectorsFor(memory_.normed, with_.graph.width, InputTypesOf(experts));
   RETURN_IF_ERROR(Norm(residual, normed, InputOf(experts.router.name)));
   return RoutePromptRows({.num_rows = rows_,
                           .x = normed,

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/cuda/cuda_layers.h"
+#include "strata/generate/cuda/cuda_operations.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_weights.h"
 #include "strata/generate/cuda/prompt_step.h"
@@ -29,7 +29,6 @@
 #include "strata/generate/kernels/cuda/prompt_product.h"
 #include "strata/generate/kernels/cuda/prompt_rows.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
-#include "strata/generate/model/layer_ops.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
@@ -37,7 +36,7 @@ namespace strata {
 // kUnimplemented, naming the part, for a model whose prompts these kernels cannot run.
 absl::Status CheckPromptKernelsRun(const ModelGraph& graph, int compute_capability);
 
-class CudaPromptLayers : public LayerOps {
+class CudaPromptLayers : public CudaOperations {
  public:
   struct Collaborators {
     const ModelGraph& graph;
@@ -60,15 +59,10 @@ class CudaPromptLayers : public LayerOps {
   void Begin(const StepShape& shape, const std::function<bool()>* should_stop);
   // After the step has ended: moves what its blocks drew together, as outputs.result.
   void CollectResults() const;
-  const std::vector<std::string>& fault_texts() const { return fault_texts_; }
 
+  using CudaOperations::Mix;
   absl::Status Embed(const ModelGraph& graph) override;
   absl::Status Mix(int layer, const Residual& residual, const SelfAttention& attention) override;
-  // Of models that CheckKernelsRun refuses: never called.
-  absl::Status Mix(int layer, const Residual& residual, const LatentAttention& attention) override;
-  absl::Status Mix(int layer, const Residual& residual, const GatedDeltaNet& net) override;
-  absl::Status Mix(int layer, const Residual& residual,
-                   const ShortConvolution& convolution) override;
   absl::Status Feed(int layer, const Residual& residual, const FeedForward& dense) override;
   absl::Status Feed(int layer, const Residual& residual, const MixtureOfExperts& experts) override;
   absl::Status EndLayer(int layer) override;
@@ -83,10 +77,6 @@ class CudaPromptLayers : public LayerOps {
   };
   Block BlockOf(int index, int wanted_before) const;
   CudaLayers LayersOf(int index, const Block& block) const;
-
-  FaultReport Report(std::string text);
-  FaultReport ProductOf(absl::string_view name);
-  FaultReport InputOf(absl::string_view name);
 
   absl::Status Norm(const Residual& residual, DeviceActivations out, FaultReport fault);
   float* PartOutput(const Residual& residual) const;
@@ -111,7 +101,6 @@ class CudaPromptLayers : public LayerOps {
   PromptRuns runs_;
   const std::function<bool()>* should_stop_ = nullptr;
   int moe_layer_ = 0;  // The next one.
-  std::vector<std::string> fault_texts_;
 };
 
 }  // namespace strata
