@@ -248,10 +248,11 @@ TEST(GenerateCommandTest, ARefusedModelIsAnErrorObjectWithJson) {
 }
 
 TEST(GenerateCommandTest, CtrlCEndsTheAnswerNotTheProgram) {
+  // More context than any machine fills in that time.
   const ProgramResult result =
       RunProgram({"/usr/bin/timeout", "--preserve-status", "--signal=INT", "2",
                   Runfile("strata/generate/generate").value(), "--prompt=In the beginning",
-                  "--ignore_eos", "--max_new=1000000", "--json"});
+                  "--ignore_eos", "--max_new=1000000", "--max_context=1000000", "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const Json answer = Json::parse(result.out);
   EXPECT_EQ(answer["stop_reason"], "interrupt");
