@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "strata/core/block_type.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/device_weights.h"
 #include "strata/generate/cuda/step_memory.h"
@@ -20,6 +21,7 @@
 #include "strata/generate/kernels/cuda/expert_sum.h"
 #include "strata/generate/kernels/cuda/gated_product.h"
 #include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/one_row_launch.h"
 #include "strata/generate/kernels/cuda/prepare_heads.h"
 #include "strata/generate/kernels/cuda/route_rows.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
@@ -161,6 +163,12 @@ absl::Status CudaLayers::Attend(int layer, const SelfAttention& attention) {
                     with_.stream);
 }
 
+DeviceActivations CudaLayers::HiddenFor(const DeviceActivations& memory, int64_t size,
+                                        BlockType type, int num_vectors) const {
+  if (!TakesValues(type, size, shape_.rows, num_vectors)) return VectorsFor(memory, size, {type});
+  return {.size = size, .values = memory.values};
+}
+
 absl::Status CudaLayers::RunGated(const FeedForward& part, const DeviceActivations& hidden,
                                   uint32_t* tickets) {
   const DeviceActivations x =
@@ -182,7 +190,7 @@ absl::Status CudaLayers::Feed(int /*layer*/, const Residual& residual, const Fee
                                               {dense.gate.weights.type, dense.up.weights.type});
   RETURN_IF_ERROR(NormRows(NormBefore(residual, normed, InputOf(dense.gate.name)), with_.stream));
   const DeviceActivations hidden =
-      VectorsFor(memory_.hidden, dense.down.weights.columns, {dense.down.weights.type});
+      HiddenFor(memory_.hidden, dense.down.weights.columns, dense.down.weights.type, 1);
   RETURN_IF_ERROR(RunGated(dense, hidden, memory_.hidden_tickets));
   DenseProduct down = {.rows = shape_.rows, .x = hidden, .num_outputs = 1};
   down.outputs[0] = {.matrix = with_.weights.Matrix(dense.down),
@@ -218,7 +226,7 @@ absl::Status CudaLayers::Route(const Residual& residual, const MixtureOfExperts&
 absl::Status CudaLayers::RunShared(const MixtureOfExperts& experts) {
   const FeedForward& shared = *experts.shared;
   const DeviceActivations hidden =
-      VectorsFor(memory_.shared_hidden, shared.down.weights.columns, {shared.down.weights.type});
+      HiddenFor(memory_.shared_hidden, shared.down.weights.columns, shared.down.weights.type, 1);
   RETURN_IF_ERROR(RunGated(shared, hidden, memory_.shared_tickets));
   DenseProduct down = {.rows = shape_.rows, .x = hidden, .num_outputs = 1};
   down.outputs[0] = {.matrix = with_.weights.Matrix(shared.down),
@@ -244,7 +252,7 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
   const auto* const table = reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
                             int64_t{moe_layer_} * routing.num_experts;
   const DeviceActivations hidden =
-      VectorsFor(memory_.hidden, experts.down.columns, {experts.down.type});
+      HiddenFor(memory_.hidden, experts.down.columns, experts.down.type, routing.num_chosen);
   RETURN_IF_ERROR(LaunchGatedExperts(
       {.rows = shape_.rows,
        .x = VectorsFor(memory_.normed, with_.graph.width, {experts.gate.type, experts.up.type}),
@@ -265,6 +273,8 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
        .routing = routing,
        .experts = table,
        .down = with_.weights.Experts(experts.down),
+       // Gate and up were right before; the choice is older.
+       .early_choice = true,
        .fault = ProductOf(experts.down.name),
        .shared = experts.shared.has_value() ? memory_.shared : nullptr,
        .shared_gate = experts.shared_gate.has_value() ? memory_.shared_gate : nullptr,

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "strata/cache/experts/expert_geometry.h"
+#include "strata/core/block_type.h"
 #include "strata/generate/cuda/cuda_operations.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_weights.h"
@@ -90,6 +91,9 @@ class CudaLayers : public CudaOperations {
   // hidden = activation(gate, up); then y = down hidden.
   absl::Status RunGated(const FeedForward& part, const DeviceActivations& hidden,
                         uint32_t* tickets);
+  // Where `num_vectors` hidden vectors of each row go, in the forms that down wants.
+  DeviceActivations HiddenFor(const DeviceActivations& memory, int64_t size, BlockType type,
+                              int num_vectors) const;
   DeviceRouting RoutingOfLayer(const MixtureOfExperts& experts) const;
 
   const Collaborators with_;

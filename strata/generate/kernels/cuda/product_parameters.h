@@ -99,6 +99,7 @@ struct ProductParameters {
   bool is_aligned = false;    // All rows and groups begin at multiples of 16 bytes.
   bool groups_first = false;  // Neighbouring threads take groups of a row, not rows of a group.
   bool early_weights = true;
+  bool early_choice = false;  // kSum: see ExpertSum.
   SharedLayout shared;
 
   DeviceActivations x;    // kSum: by entry, else by row.
