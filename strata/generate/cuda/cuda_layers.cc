@@ -1,5 +1,6 @@
 #include "strata/generate/cuda/cuda_layers.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/core/block_type.h"
 #include "strata/core/status_macros.h"
@@ -21,6 +23,7 @@
 #include "strata/generate/kernels/cuda/expert_sum.h"
 #include "strata/generate/kernels/cuda/gated_product.h"
 #include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/one_row_launch.h"
 #include "strata/generate/kernels/cuda/prepare_heads.h"
 #include "strata/generate/kernels/cuda/route_rows.h"
@@ -85,12 +88,12 @@ absl::Status CudaLayers::LeavePart(const Residual& residual) {
 }
 
 absl::Status CudaLayers::Mix(int layer, const Residual& residual, const SelfAttention& attention) {
-  const DeviceActivations normed = VectorsFor(
-      memory_.normed, with_.graph.width,
-      {attention.query.weights.type, attention.key.weights.type, attention.value.weights.type});
-  RETURN_IF_ERROR(
-      NormRows(NormBefore(residual, normed, InputOf(attention.query.name)), with_.stream));
+  const BlockType types[] = {attention.query.weights.type, attention.key.weights.type,
+                             attention.value.weights.type};
+  const DeviceActivations normed = VectorsFor(memory_.normed, with_.graph.width, types);
   DenseProduct project = {.rows = shape_.rows, .x = normed, .num_outputs = 3};
+  RETURN_IF_ERROR(
+      NormFor(types, NormBefore(residual, normed, InputOf(attention.query.name)), project.norm));
   const auto output = [&](const Linear& linear, float* y) -> DenseOutput {
     return {.matrix = with_.weights.Matrix(linear), .y = y, .fault = ProductOf(linear.name)};
   };
@@ -169,12 +172,23 @@ DeviceActivations CudaLayers::HiddenFor(const DeviceActivations& memory, int64_t
   return {.size = size, .values = memory.values};
 }
 
-absl::Status CudaLayers::RunGated(const FeedForward& part, const DeviceActivations& hidden,
-                                  uint32_t* tickets) {
+absl::Status CudaLayers::NormFor(absl::Span<const BlockType> types, const NormTask& norm,
+                                 NormTask& made_by_product) const {
+  const bool is_taken = std::all_of(types.begin(), types.end(), [&](BlockType type) {
+    return TakesNorm(type, norm.out.size, shape_.rows);
+  });
+  if (!is_taken) return NormRows(norm, with_.stream);
+  made_by_product = norm;
+  return absl::OkStatus();
+}
+
+absl::Status CudaLayers::RunGated(const FeedForward& part, const NormTask& norm,
+                                  const DeviceActivations& hidden, uint32_t* tickets) {
   const DeviceActivations x =
       VectorsFor(memory_.normed, with_.graph.width, {part.gate.weights.type, part.up.weights.type});
   return LaunchGatedDense({.rows = shape_.rows,
                            .x = x,
+                           .norm = norm,
                            .gate = with_.weights.Matrix(part.gate),
                            .up = with_.weights.Matrix(part.up),
                            .activation = part.activation,
@@ -186,12 +200,13 @@ absl::Status CudaLayers::RunGated(const FeedForward& part, const DeviceActivatio
 }
 
 absl::Status CudaLayers::Feed(int /*layer*/, const Residual& residual, const FeedForward& dense) {
-  const DeviceActivations normed = VectorsFor(memory_.normed, with_.graph.width,
-                                              {dense.gate.weights.type, dense.up.weights.type});
-  RETURN_IF_ERROR(NormRows(NormBefore(residual, normed, InputOf(dense.gate.name)), with_.stream));
+  const BlockType types[] = {dense.gate.weights.type, dense.up.weights.type};
+  const DeviceActivations normed = VectorsFor(memory_.normed, with_.graph.width, types);
+  NormTask norm;
+  RETURN_IF_ERROR(NormFor(types, NormBefore(residual, normed, InputOf(dense.gate.name)), norm));
   const DeviceActivations hidden =
       HiddenFor(memory_.hidden, dense.down.weights.columns, dense.down.weights.type, 1);
-  RETURN_IF_ERROR(RunGated(dense, hidden, memory_.hidden_tickets));
+  RETURN_IF_ERROR(RunGated(dense, norm, hidden, memory_.hidden_tickets));
   DenseProduct down = {.rows = shape_.rows, .x = hidden, .num_outputs = 1};
   down.outputs[0] = {.matrix = with_.weights.Matrix(dense.down),
                      .y = PartOutput(residual),
@@ -227,7 +242,7 @@ absl::Status CudaLayers::RunShared(const MixtureOfExperts& experts) {
   const FeedForward& shared = *experts.shared;
   const DeviceActivations hidden =
       HiddenFor(memory_.shared_hidden, shared.down.weights.columns, shared.down.weights.type, 1);
-  RETURN_IF_ERROR(RunGated(shared, hidden, memory_.shared_tickets));
+  RETURN_IF_ERROR(RunGated(shared, {}, hidden, memory_.shared_tickets));
   DenseProduct down = {.rows = shape_.rows, .x = hidden, .num_outputs = 1};
   down.outputs[0] = {.matrix = with_.weights.Matrix(shared.down),
                      .y = memory_.shared,

@@ -9,7 +9,9 @@
 #include "strata/generate/blocks/activation_form.h"
 #include "strata/generate/kernels/cuda/begin_step.h"
 #include "strata/generate/kernels/cuda/block_element.h"
+#include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/kernel_limits.h"
+#include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/numerics/numerics.h"
 
@@ -41,11 +43,11 @@ __device__ __forceinline__ void CopyFromHost(const std::byte* from, void* to, in
   }
 }
 
-__device__ __forceinline__ void ApplyPatches(const BeginStepTask& task) {
-  const auto* const step = reinterpret_cast<const DeviceStep*>(task.block);
+__device__ __forceinline__ void ApplyPatches(const BeginStepTask& task, const std::byte* block) {
+  const auto* const step = reinterpret_cast<const DeviceStep*>(block);
   const StepBlockLayout& layout = task.layout;
   const int num_pages = min(LoadIntFromHost(&step->num_page_patches), layout.max_page_patches);
-  const std::byte* const page_patches = task.block + layout.page_patches_offset();
+  const std::byte* const page_patches = block + layout.page_patches_offset();
   for (int i = threadIdx.x; i < num_pages; i += kThreads) {
     const uint4 patch = LoadFromHost(page_patches + i * sizeof(PagePatch));
     const int64_t index = static_cast<int64_t>(patch.x | static_cast<uint64_t>(patch.y) << 32);
@@ -55,7 +57,7 @@ __device__ __forceinline__ void ApplyPatches(const BeginStepTask& task) {
   if (task.expert_table == nullptr) return;
   const int num_experts =
       min(LoadIntFromHost(&step->num_expert_patches), layout.max_expert_patches);
-  const std::byte* const expert_patches = task.block + layout.expert_patches_offset();
+  const std::byte* const expert_patches = block + layout.expert_patches_offset();
   for (int i = threadIdx.x; i < num_experts; i += kThreads) {
     const std::byte* const patch = expert_patches + i * sizeof(ExpertPatch);
     const uint4 head = LoadFromHost(patch);
@@ -68,8 +70,13 @@ __device__ __forceinline__ void ApplyPatches(const BeginStepTask& task) {
   }
 }
 
+__device__ __forceinline__ const std::byte* BlockOf(const BeginStepTask& task, int index) {
+  return task.block + index * task.layout.bytes();
+}
+
 __device__ __forceinline__ int64_t TokenOf(const BeginStepTask& task, int row) {
-  const auto* const place = &reinterpret_cast<const DeviceStep*>(task.block)->rows[row];
+  const auto* const step = reinterpret_cast<const DeviceStep*>(BlockOf(task, row / kMaxRows));
+  const auto* const place = &step->rows[row % kMaxRows];
   const int drawn_of = LoadIntFromHost(&place->drawn_of);
   const int token = drawn_of >= 0 ? task.drawn[drawn_of] : LoadIntFromHost(&place->token);
   return 0 <= token && token < task.embedding.rows ? token : 0;
@@ -90,32 +97,33 @@ __device__ __forceinline__ void EmbedRow(const BeginStepTask& task, const Elemen
   }
   __syncthreads();
   const auto* const bytes = reinterpret_cast<const uint8_t*>(shared) + skipped;
-  float* const to = task.x + row * embedding.columns;
+  float* const to = task.x + int64_t{row} * embedding.columns;
   for (int64_t i = threadIdx.x; i < embedding.columns; i += kThreads) {
     const float value = DecodeElement(*embedding.tables, format, bytes, i);
     to[i] = embedding.scale == 1.0f ? value : f32::Mul(embedding.scale, value);
   }
 }
 
-// A block a row, and one for the rest.
+// A block of threads a row, and one for the rest of each of the step's blocks.
 __global__ void __launch_bounds__(kThreads) Begin(BeginStepTask task, ElementFormat format) {
   extern __shared__ uint4 shared[];
   WaitForPredecessor();
   ReleaseSuccessor();
-  if (static_cast<int>(blockIdx.x) < task.num_rows) {
-    return EmbedRow(task, format, blockIdx.x, shared);
-  }
-  CopyFromHost(task.block, task.step, sizeof(DeviceStep));
-  CopyFromHost(task.block + StepBlockLayout::rotary_bytes_offset(), task.rotary,
+  const int index = static_cast<int>(blockIdx.x) - task.num_rows;
+  if (index < 0) return EmbedRow(task, format, blockIdx.x, shared);
+  const std::byte* const block = BlockOf(task, index);
+  CopyFromHost(block, task.step + index, sizeof(DeviceStep));
+  CopyFromHost(block + StepBlockLayout::rotary_bytes_offset(), task.rotary,
                task.layout.rotary_floats() * sizeof(float));
-  ApplyPatches(task);
-  if (threadIdx.x == 0) *task.fault_word = kNoFault;
+  ApplyPatches(task, block);
+  if (index == 0 && threadIdx.x == 0) *task.fault_word = kNoFault;
 }
 
 }  // namespace
 
 absl::Status BeginStep(const BeginStepTask& task, const KernelStream& stream) {
-  CHECK(0 < task.num_rows && task.num_rows <= kMaxRows) << task.num_rows;
+  CHECK(0 < task.num_rows && (task.num_rows <= kMaxRows || task.layout.num_rotations == 0))
+      << task.num_rows;
   const BlockTypeInfo& info = InfoOf(task.embedding.type);
   if (!ActivationFormOf(info.type).has_value()) {
     return absl::UnimplementedError(absl::StrCat("embeddings of type ", info.name));
@@ -124,12 +132,13 @@ absl::Status BeginStep(const BeginStepTask& task, const KernelStream& stream) {
   for (int i = 0; i < task.layout.num_rotations; ++i) {
     CHECK_EQ(task.layout.rotation_dims[i] % 2, 0);
   }
+  const int num_blocks = (task.num_rows + kMaxRows - 1) / kMaxRows;
   const ElementFormat format = {info.type, info.block_weights, info.block_bytes};
   const int64_t row_bytes = task.embedding.columns / info.block_weights * info.block_bytes;
   const size_t shared_bytes = (row_bytes + 15 + 15) / 16 * 16;
   RETURN_IF_ERROR(AllowSharedBytes("beginning of a step", Begin, shared_bytes));
   return LaunchKernel("beginning of a step", Begin,
-                      {.grid = static_cast<unsigned>(task.num_rows + 1),
+                      {.grid = static_cast<unsigned>(task.num_rows + num_blocks),
                        .block = kThreads,
                        .shared_bytes = shared_bytes},
                       stream, task, format);

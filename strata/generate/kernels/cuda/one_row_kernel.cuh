@@ -1,7 +1,8 @@
 // The products of a step of one row, for one type of weights: three small kernels that do nothing
-// else, since such a step is the sum of what each kernel waits for. A block asks for all its
-// weights at once, before it waits for the kernel before wherever they are known by then, and
-// computes groups side by side, one a thread.
+// else, since such a step is the sum of what each kernel waits for. A warp asks for all weights of
+// its tile at once, before it waits for the kernel before wherever they are known by then, and
+// computes them as soon as they are there, whatever other warps wait for: groups side by side, one a
+// lane, then each row's groups in order.
 #ifndef STRATA_GENERATE_KERNELS_CUDA_ONE_ROW_KERNEL_CUH_
 #define STRATA_GENERATE_KERNELS_CUDA_ONE_ROW_KERNEL_CUH_
 
@@ -15,139 +16,156 @@
 #include "strata/generate/kernels/cuda/product_block.cuh"
 #include "strata/generate/kernels/cuda/product_loads.cuh"
 #include "strata/generate/kernels/cuda/product_results.cuh"
+#include "strata/generate/kernels/cuda/residual_row.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 
-// The vector of kDense and kGated, after the wait.
+// The vector of kDense and kGated, by the block, after the wait; ends with a barrier.
 template <BlockType kType>
 __device__ __forceinline__ void TakeVector(const OneRowParameters& p) {
-  if (p.x.q != nullptr) return LoadVector<kType>(p.shape, p.x);
-  for (int group = threadIdx.x / 32; group < p.shape.groups; group += blockDim.x / 32) {
-    QuantizeGroup<kType>(p.shape, p.x.values, group, shared_memory + p.shape.vectors);
+  if (p.norm.x != nullptr) {
+    NormVector<kType>(p.shape, p.norm, p.fault_row);
+  } else if (p.x.q != nullptr) {
+    LoadVector<kType>(p.shape, p.x);
+  } else {
+    QuantizeGroups<kType>(p.shape, p.x.values, threadIdx.x / 32, blockDim.x / 32,
+                          shared_memory + p.shape.vectors);
   }
+  __syncthreads();
+}
+
+// The warp's weights are there.
+__device__ __forceinline__ void WaitForTile() {
+  WaitForCopies();
+  __syncwarp();
 }
 
 // A tile of one of the outputs.
 template <BlockType kType>
-__global__ __launch_bounds__(kMaxOneRowThreads) void OneRowDense(
+__global__ __launch_bounds__(32 * kOneRowWarps) void OneRowDense(
     const __grid_constant__ OneRowParameters p) {
   const OneRowShape& shape = p.shape;
-  const auto tile = static_cast<int>(blockIdx.x);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int tile = static_cast<int>(blockIdx.x * (blockDim.x / 32)) + warp;
   int output = 0;
 #pragma unroll
   for (int i = 1; i < 4; ++i) output += tile >= p.outputs[i].first_tile ? 1 : 0;
   const DenseTarget& target = p.outputs[output];
-  const int first_row = (tile - target.first_tile) << shape.log_tile_rows;
-  const int rows = min(1 << shape.log_tile_rows, target.matrix.rows - first_row);
+  const int first_row = (tile - target.first_tile) * shape.tile_rows;
+  const int rows = tile < p.tiles ? min(shape.tile_rows, target.matrix.rows - first_row) : 0;
   const uint64_t from = reinterpret_cast<uint64_t>(target.matrix.data) +
                         static_cast<uint64_t>(first_row) * shape.row_bytes;
-  const auto load = [&] { LoadSegment(0, from, rows * shape.row_bytes, threadIdx.x, blockDim.x); };
-  if (p.early_weights) load();
+  if (p.early_weights) LoadSegment(shape, warp, from, rows);
   LoadGrid<kType>(shape);
-  if (threadIdx.x == 0) Shared<int>(shape.begins)[0] = static_cast<int>(from & 15u);
+  if (p.norm.x != nullptr) PrefetchNormWeights(p.norm);
   WaitForPredecessor();
   ReleaseSuccessor();
-  if (!p.early_weights) load();
+  if (!p.early_weights) LoadSegment(shape, warp, from, rows);
+  const int row = first_row + lane;
+  const bool adds = lane < rows && target.residual != nullptr;
+  const float residual = adds ? __ldcg(target.residual + row) : 0.0f;
   TakeVector<kType>(p);
-  const int row = first_row + threadIdx.x;
-  const bool has_row = threadIdx.x < rows;
-  const float residual = has_row && target.residual != nullptr ? __ldcg(target.residual + row) : 0;
-  WaitForCopies();
-  __syncthreads();
-  SumGroups<kType>(shape, rows, /*vector_each=*/false);
-  __syncthreads();
-  if (!has_row) return;
-  const float value = SumOfRow(shape, threadIdx.x);
+  WaitForTile();
+  SumGroups<kType>(shape, Segments<1>{warp, {from}}, rows, 0);
+  if (lane >= rows) return;
+  const float value = SumOfRow(shape, warp, lane);
   if (!f32::IsFinite(value)) ReportFault(target.matrix.fault, p.fault_row);
   const float y = DenseValue(target, row, value);
-  target.y[row] =
-      target.residual == nullptr ? y : f32::Add(residual, f32::Mul(y, target.residual_scale));
+  target.y[row] = adds ? f32::Add(residual, f32::Mul(y, target.residual_scale)) : y;
 }
 
 // A tile of gate and up of one expert, or of those that all rows share.
 template <BlockType kType>
-__global__ __launch_bounds__(kMaxOneRowThreads) void OneRowGated(
+__global__ __launch_bounds__(32 * kOneRowWarps) void OneRowGated(
     const __grid_constant__ OneRowParameters p) {
   const OneRowShape& shape = p.shape;
   const GatedTarget& target = p.gated;
-  const auto block = static_cast<int>(blockIdx.x);
-  const int rank = block / p.tiles;
-  const int tile_rows = 1 << shape.log_tile_rows;
-  const int first_row = (block - rank * p.tiles) << shape.log_tile_rows;
-  const int rows = min(tile_rows, target.gate.rows - first_row);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int number = static_cast<int>(blockIdx.x * (blockDim.x / 32)) + warp;
+  const int rank = number / p.tiles;
+  const int num_experts = p.experts == nullptr ? 1 : p.routing.num_chosen;
+  const int first_row = (number - rank * p.tiles) * shape.tile_rows;
+  const int rows = rank < num_experts ? min(shape.tile_rows, target.gate.rows - first_row) : 0;
   const uint64_t skipped = static_cast<uint64_t>(first_row) * shape.row_bytes;
-  const auto load = [&](uint64_t gate, uint64_t up) {
-    const int bytes = rows * shape.row_bytes;
-    const int half = blockDim.x / 2;
-    const bool is_up = threadIdx.x >= half;
-    LoadSegment(is_up ? shape.segment_stride : 0, (is_up ? up : gate) + skipped, bytes,
-                is_up ? threadIdx.x - half : threadIdx.x, half);
-    if (threadIdx.x < 2) {
-      Shared<int>(shape.begins)[threadIdx.x] =
-          static_cast<int>(((threadIdx.x == 0 ? gate : up) + skipped) & 15u);
-    }
-  };
-  const auto load_shared = [&] {
-    load(reinterpret_cast<uint64_t>(target.gate.data), reinterpret_cast<uint64_t>(target.up.data));
+  Segments<2> segments = {2 * warp,
+                          {reinterpret_cast<uint64_t>(target.gate.data) + skipped,
+                           reinterpret_cast<uint64_t>(target.up.data) + skipped}};
+  const auto load = [&] {
+    LoadSegment(shape, segments.first, segments.from[0], rows);
+    LoadSegment(shape, segments.first + 1, segments.from[1], rows);
   };
   const bool is_early = p.early_weights && p.experts == nullptr;
-  if (is_early) load_shared();
+  if (is_early) load();
   LoadGrid<kType>(shape);
+  if (p.norm.x != nullptr) PrefetchNormWeights(p.norm);
   WaitForPredecessor();
   ReleaseSuccessor();
   int expert = 0;
-  if (p.experts != nullptr) {
+  if (p.experts != nullptr && rows > 0) {
     expert = ChoiceOf(p.routing, rank);
-    const DeviceExpert& entry = p.experts[expert];
-    const uint64_t gate = AddressOf(entry, target.gate), up = AddressOf(entry, target.up);
-    load(gate, up);
-  } else if (!is_early) {
-    load_shared();
+    segments.from[0] = AddressOf(p.experts[expert], target.gate) + skipped;
+    segments.from[1] = AddressOf(p.experts[expert], target.up) + skipped;
   }
+  if (!is_early) load();
   TakeVector<kType>(p);
-  WaitForCopies();
-  __syncthreads();
-  SumGroups<kType>(shape, rows, /*vector_each=*/false);
-  __syncthreads();
-  const int place = threadIdx.x;
-  const int segment = place >> shape.log_tile_rows;
-  const int row = first_row + (place & (tile_rows - 1));
-  if (segment < 2 && row < target.gate.rows) {
-    const MatrixOutput& matrix = segment == 0 ? target.gate : target.up;
-    const float value = SumOfRow(shape, place);
+  WaitForTile();
+  SumGroups<kType>(shape, segments, rows, 0);
+  // A row's gate and up are in neighbouring lanes.
+  const int row = first_row + lane / 2;
+  const bool has_row = lane < 2 * rows;
+  float value = 0.0f;
+  if (has_row) {
+    const MatrixOutput& matrix = lane % 2 == 0 ? target.gate : target.up;
+    value = SumOfRow(shape, segments.first + lane % 2, lane / 2);
     if (!f32::IsFinite(value)) ReportFault(matrix.fault, p.fault_row);
-    Shared<float>(shape.outputs)[place] = ScaleAndAddBias(matrix, expert, row, value);
+    value = ScaleAndAddBias(matrix, expert, row, value);
   }
-  __syncthreads();
-  if (place >= rows) return;
-  const float* const outputs = Shared<float>(shape.outputs);
-  const float value = GatedValue(target.activation, outputs[place], outputs[tile_rows + place]);
-  if (!f32::IsFinite(value)) ReportFault(target.fault, p.fault_row);
-  target.hidden.values[int64_t{rank} * target.gate.rows + row] = value;
+  const float other = __shfl_xor_sync(0xffffffffu, value, 1);
+  if (!has_row || lane % 2 != 0) return;
+  const float hidden = GatedValue(target.activation, value, other);
+  if (!f32::IsFinite(hidden)) ReportFault(target.fault, p.fault_row);
+  target.hidden.values[int64_t{rank} * target.gate.rows + row] = hidden;
 }
 
-// Rows of down of all chosen experts, and their sum in the order of rank.
+// The outputs of a rank's tile, to shared memory, by a warp that asked for its weights.
 template <BlockType kType>
-__global__ __launch_bounds__(kMaxOneRowThreads) void OneRowSum(
+__device__ __forceinline__ void ComputeRank(const OneRowParameters& p, int rank, int expert,
+                                            uint64_t from, int first_row, int rows) {
+  const OneRowShape& shape = p.shape;
+  const int lane = threadIdx.x % 32;
+  SumGroups<kType>(shape, Segments<1>{rank, {from}}, rows, rank);
+  if (lane >= rows) return;
+  const float value = SumOfRow(shape, rank, lane);
+  if (!f32::IsFinite(value)) ReportFault(p.sum.down.fault, p.fault_row);
+  Shared<float>(shape.outputs)[rank * shape.tile_rows + lane] =
+      ScaleAndAddBias(p.sum.down, expert, first_row + lane, value);
+}
+
+// Rows of down of all chosen experts, a warp an expert, and their sum in the order of rank.
+template <BlockType kType>
+__global__ __launch_bounds__(32 * kMaxSumWarps) void OneRowSum(
     const __grid_constant__ OneRowParameters p) {
+  constexpr int kMostRanks = (kMaxChosenExperts + kMaxSumWarps - 1) / kMaxSumWarps;
   const OneRowShape& shape = p.shape;
   const SumTarget& target = p.sum;
-  const int tile_rows = 1 << shape.log_tile_rows;
-  const int first_row = static_cast<int>(blockIdx.x) << shape.log_tile_rows;
-  const int rows = min(tile_rows, target.down.rows - first_row);
-  const int warp = threadIdx.x / 32, warps = blockDim.x / 32, lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  const int num_chosen = p.routing.num_chosen;
+  const int first_row = static_cast<int>(blockIdx.x) * shape.tile_rows;
+  const int rows = min(shape.tile_rows, target.down.rows - first_row);
+  const uint64_t skipped = static_cast<uint64_t>(first_row) * shape.row_bytes;
+  int experts[kMostRanks];
+  uint64_t from[kMostRanks];
   const auto load = [&] {
-    for (int rank = warp; rank < shape.segments; rank += warps) {
-      const int expert = ChoiceOf(p.routing, rank);
-      const uint64_t from = AddressOf(p.experts[expert], target.down) +
-                            static_cast<uint64_t>(first_row) * shape.row_bytes;
-      LoadSegment(rank * shape.segment_stride, from, rows * shape.row_bytes, lane, 32);
-      if (lane != 0) continue;
-      Shared<int>(shape.begins)[rank] = static_cast<int>(from & 15u);
-      Shared<int>(shape.choices)[rank] = expert;
-      Shared<float>(shape.weights)[rank] = __ldcg(p.routing.weights + rank);
+#pragma unroll
+    for (int i = 0; i < kMostRanks; ++i) {
+      const int rank = warp + i * warps;
+      if (rank >= num_chosen) break;
+      experts[i] = ChoiceOf(p.routing, rank);
+      from[i] = AddressOf(p.experts[experts[i]], target.down) + skipped;
+      LoadSegment(shape, rank, from[i], rows);
+      if (lane == 0) Shared<float>(shape.weights)[rank] = __ldcg(p.routing.weights + rank);
     }
   };
   if (p.early_choice) load();
@@ -160,37 +178,27 @@ __global__ __launch_bounds__(kMaxOneRowThreads) void OneRowSum(
   const float residual = has_row && target.residual != nullptr ? __ldcg(target.residual + row) : 0;
   const float shared = has_row && target.shared != nullptr ? __ldcg(target.shared + row) : 0;
   const float gate = target.shared_gate == nullptr ? 0 : __ldcg(target.shared_gate);
-  for (int unit = warp; unit < shape.segments * shape.groups; unit += warps) {
-    const int rank = unit / shape.groups;
-    QuantizeGroup<kType>(shape, p.x.values + int64_t{rank} * shape.columns,
-                         unit - rank * shape.groups,
-                         shared_memory + shape.vectors + rank * shape.vector_stride);
+  for (int rank = warp; rank < num_chosen; rank += warps) {
+    QuantizeGroups<kType>(shape, p.x.values + int64_t{rank} * shape.columns, 0, 1,
+                          shared_memory + shape.vectors + rank * shape.vector_stride);
   }
-  WaitForCopies();
-  __syncthreads();
-  SumGroups<kType>(shape, rows, /*vector_each=*/true);
-  __syncthreads();
-  float* const outputs = Shared<float>(shape.outputs);
-  for (int place = threadIdx.x; place < shape.segments << shape.log_tile_rows;
-       place += blockDim.x) {
-    const int rank = place >> shape.log_tile_rows;
-    const int own = place & (tile_rows - 1);
-    if (own >= rows) continue;
-    const float value = SumOfRow(shape, place);
-    if (!f32::IsFinite(value)) ReportFault(target.down.fault, p.fault_row);
-    outputs[place] =
-        ScaleAndAddBias(target.down, Shared<int>(shape.choices)[rank], first_row + own, value);
+  if constexpr (GroupFormatOf(kType).grid_words > 0) __syncthreads();  // The grid is there.
+  WaitForTile();
+#pragma unroll
+  for (int i = 0; i < kMostRanks; ++i) {
+    const int rank = warp + i * warps;
+    if (rank >= num_chosen) break;
+    ComputeRank<kType>(p, rank, experts[i], from[i], first_row, rows);
   }
   __syncthreads();
   if (!has_row) return;
+  const float* const outputs = Shared<float>(shape.outputs) + threadIdx.x;
   float y = 0.0f;
-  for (int rank = 0; rank < shape.segments; ++rank) {
-    y = f32::Fma(Shared<float>(shape.weights)[rank],
-                 outputs[(rank << shape.log_tile_rows) + threadIdx.x], y);
+  for (int rank = 0; rank < num_chosen; ++rank) {
+    y = f32::Fma(Shared<float>(shape.weights)[rank], outputs[rank * shape.tile_rows], y);
   }
   if (target.shared != nullptr) {
-    const float share = target.shared_gate == nullptr ? 1.0f : f32::Sigmoid(gate);
-    y = f32::Fma(share, shared, y);
+    y = f32::Fma(target.shared_gate == nullptr ? 1.0f : f32::Sigmoid(gate), shared, y);
   }
   target.y[row] =
       target.residual == nullptr ? y : f32::Add(residual, f32::Mul(y, target.residual_scale));

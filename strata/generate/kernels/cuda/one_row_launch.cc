@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "strata/core/block_type.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/group_dot.h"
 #include "strata/generate/kernels/cuda/kernel_limits.h"
@@ -16,15 +17,17 @@
 #include "strata/generate/kernels/cuda/product_kernels.h"
 #include "strata/generate/kernels/cuda/product_parameters.h"
 #include "strata/generate/kernels/cuda/product_plan.h"
+#include "strata/generate/kernels/cuda/residual_row.h"
 
 namespace strata {
 namespace {
 
 // Every card that these kernels run on gives a block as much (compute capability 8.6).
 constexpr int kMaxSharedBytes = 99 << 10;
-// Of weights: several blocks of this kernel and of the next share a multiprocessor.
-constexpr int kTileBytes = 48 << 10;
-constexpr int kMaxTileRows = 32;
+constexpr int kWarpLanes = 32;
+// Rows of down that a block sums: each block brings all hidden vectors into their form.
+constexpr int kSumRows = 8;
+static_assert(kMaxChosenExperts <= 2 * kMaxSumWarps);
 
 OneRowKernelPointer FindKernel(BlockType type, ProductMode mode) {
   for (const auto find :
@@ -37,14 +40,16 @@ OneRowKernelPointer FindKernel(BlockType type, ProductMode mode) {
 
 int RoundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-int SegmentsOf(const ProductParameters& product) {
-  return product.mode == ProductMode::kDense   ? 1
-         : product.mode == ProductMode::kGated ? 2
-                                               : product.routing.num_chosen;
+// Of a warp's tile.
+int SegmentsOfTile(ProductMode mode) { return mode == ProductMode::kGated ? 2 : 1; }
+
+// Of a block with so many warps.
+int NumSegments(const ProductParameters& product, int warps) {
+  return product.mode == ProductMode::kSum ? product.routing.num_chosen
+                                           : warps * SegmentsOfTile(product.mode);
 }
 
-// All but what depends on the rows of a tile.
-OneRowShape ShapeOf(BlockType type, int64_t columns, int segments) {
+OneRowShape ShapeOf(BlockType type, int64_t columns) {
   const BlockTypeInfo& info = InfoOf(type);
   const GroupFormat format = GroupFormatOf(type);
   const bool is_a256 = format.kind == WeightKind::kBlocks256;
@@ -52,42 +57,33 @@ OneRowShape ShapeOf(BlockType type, int64_t columns, int segments) {
   shape.columns = static_cast<int>(columns);
   shape.groups = (shape.columns + kGroupWeights - 1) / kGroupWeights;
   shape.row_bytes = static_cast<int>(columns / info.block_weights * info.block_bytes);
-  shape.segments = segments;
   shape.scales_offset = shape.groups * kGroupVectorBytes;
   shape.sums_offset = RoundUp(shape.scales_offset + shape.groups * (is_a256 ? 4 : 32), 16);
   shape.vector_stride =
       shape.sums_offset + (format.needs_sums ? shape.groups * (is_a256 ? 32 : 16) : 0);
-  shape.partials_stride = shape.groups | 1;
   shape.is_aligned = shape.row_bytes % 16 == 0;
   return shape;
 }
 
-// Places everything in shared memory for the rows that the tile has; returns its size.
-int LayOut(BlockType type, int num_vectors, OneRowShape& shape) {
-  const int tile_rows = 1 << shape.log_tile_rows;
+// Places everything in shared memory for tiles of so many rows; returns its size.
+int LayOut(BlockType type, int num_segments, int num_vectors, int tile_rows, bool has_norm,
+           OneRowShape& shape) {
+  shape.tile_rows = tile_rows;
   // A segment may begin anywhere in its first 16 bytes, and 7 bytes behind it are read.
   shape.segment_stride = RoundUp(tile_rows * shape.row_bytes + 15 + 7, 16);
-  int at = shape.segments * shape.segment_stride;
+  int at = num_segments * shape.segment_stride;
   const auto place = [&at](int bytes) {
     const int begin = at;
     at = RoundUp(at + bytes, 16);
     return begin;
   };
-  const int places = shape.segments * tile_rows;
   shape.vectors = place(num_vectors * shape.vector_stride);
   shape.grid = place(GroupFormatOf(type).grid_words * 4);
-  shape.partials = place(places * shape.partials_stride * 4);
-  shape.outputs = place(places * 4);
-  shape.begins = place(shape.segments * 4);
-  shape.choices = place(shape.segments * 4);
-  shape.weights = place(shape.segments * 4);
+  shape.state = place(has_norm ? shape.columns * 4 : 0);
+  shape.partials = place(num_segments * tile_rows * shape.groups * 4);
+  shape.outputs = place(num_segments * tile_rows * 4);
+  shape.weights = place(num_segments * 4);
   return at;
-}
-
-int SharedBytes(BlockType type, int num_vectors, int tile_rows, OneRowShape& shape) {
-  shape.log_tile_rows = 0;
-  while (2 << shape.log_tile_rows <= tile_rows) ++shape.log_tile_rows;
-  return LayOut(type, num_vectors, shape);
 }
 
 int CountTiles(const ProductParameters& product, int tile_rows) {
@@ -99,21 +95,18 @@ int CountTiles(const ProductParameters& product, int tile_rows) {
   return tiles;
 }
 
-int CountBlocks(const ProductParameters& product, int tile_rows) {
+// Of the grid. A block of kSum has one tile of each expert, others one a warp.
+int CountBlocks(const ProductParameters& product, int tile_rows, int warps) {
+  const int tiles = CountTiles(product, tile_rows);
+  if (product.mode == ProductMode::kSum) return tiles;
   const bool has_experts = product.mode == ProductMode::kGated && product.experts != nullptr;
-  return CountTiles(product, tile_rows) * (has_experts ? product.routing.num_chosen : 1);
+  return (tiles * (has_experts ? product.routing.num_chosen : 1) + warps - 1) / warps;
 }
 
-// The largest tile that leaves every multiprocessor a block or two, and does not fill its memory.
-int ChooseTileRows(const ProductParameters& product, const OneRowShape& shape,
-                   int num_multiprocessors) {
-  const int least_blocks = num_multiprocessors * (product.mode == ProductMode::kDense ? 1 : 3) / 2;
-  int tile_rows = kMaxTileRows;
-  while (tile_rows > 4 && (shape.segments * tile_rows * shape.row_bytes > kTileBytes ||
-                           CountBlocks(product, tile_rows) < least_blocks)) {
-    tile_rows /= 2;
-  }
-  return tile_rows;
+// As many rows as give each lane a group.
+int ChooseTileRows(ProductMode mode, int groups) {
+  if (mode == ProductMode::kSum) return kSumRows;
+  return std::clamp(kWarpLanes / (groups * SegmentsOfTile(mode)), 1, kSumRows);
 }
 
 const DeviceInt8Rows& FormOf(BlockType type, const DeviceActivations& x) {
@@ -125,15 +118,56 @@ int NumVectors(const ProductParameters& product) {
 }
 
 void FillTargets(const ProductParameters& product, OneRowParameters& p) {
-  const int tile_rows = 1 << p.shape.log_tile_rows;
-  p.tiles = 0;
+  const int tile_rows = p.shape.tile_rows;
+  p.tiles = CountTiles(product, tile_rows);
+  int tile = 0;
   for (int i = 0; i < 4; ++i) {
     p.outputs[i] = product.outputs[i];
-    p.outputs[i].first_tile = i < product.num_outputs ? p.tiles : std::numeric_limits<int>::max();
-    if (i >= product.num_outputs) continue;
-    p.tiles += (p.outputs[i].matrix.rows + tile_rows - 1) / tile_rows;
+    const bool is_there = i < product.num_outputs;
+    p.outputs[i].first_tile = is_there ? tile : std::numeric_limits<int>::max();
+    if (is_there) tile += (p.outputs[i].matrix.rows + tile_rows - 1) / tile_rows;
   }
-  if (product.mode != ProductMode::kDense) p.tiles = CountTiles(product, tile_rows);
+}
+
+bool HasNorm(const ProductParameters& product) { return product.norm.x != nullptr; }
+
+// A norm is the work of 128 threads.
+int LeastWarps(bool has_norm) { return has_norm ? kRowThreads / kWarpLanes : 1; }
+
+// The least that a block can have: tiles of a row.
+bool Fits(BlockType type, int64_t columns, int num_segments, int num_vectors, bool has_norm) {
+  OneRowShape shape = ShapeOf(type, columns);
+  return LayOut(type, num_segments, num_vectors, 1, has_norm, shape) <= kMaxSharedBytes;
+}
+
+// Warps of a block, and how much shared memory it takes; the rest is in the shape.
+struct BlockCut {
+  int warps = 0;
+  int shared_bytes = 0;
+};
+
+// As `plan` says, or less where that does not fit.
+BlockCut CutBlock(BlockType type, const ProductParameters& product, const ProductPlan& plan,
+                  OneRowShape& shape) {
+  const bool is_sum = product.mode == ProductMode::kSum;
+  const int wanted = plan.threads > 0 ? plan.threads / kWarpLanes : kOneRowWarps;
+  const int least =
+      is_sum ? std::min(product.routing.num_chosen, kMaxSumWarps) : LeastWarps(HasNorm(product));
+  BlockCut cut = {.warps = is_sum ? least : std::clamp(wanted, least, kOneRowWarps)};
+  int tile_rows = plan.tile_rows > 0 ? std::min(plan.tile_rows, kWarpLanes / 2)
+                                     : ChooseTileRows(product.mode, shape.groups);
+  for (;;) {
+    cut.shared_bytes = LayOut(type, NumSegments(product, cut.warps), NumVectors(product), tile_rows,
+                              HasNorm(product), shape);
+    if (cut.shared_bytes <= kMaxSharedBytes) return cut;
+    if (tile_rows > 1) {
+      tile_rows /= 2;
+    } else if (cut.warps > least) {
+      cut.warps = std::max(cut.warps / 2, least);
+    } else {
+      return cut;
+    }
+  }
 }
 
 }  // namespace
@@ -142,26 +176,20 @@ bool RunsAsOneRow(BlockType type, int64_t columns, const ProductParameters& prod
   if (product.rows != 1 || FindKernel(type, product.mode) == nullptr) return false;
   if (product.mode == ProductMode::kGated && product.gated.quantized_span != 0) return false;
   const bool has_form = product.mode != ProductMode::kSum && FormOf(type, product.x).q != nullptr;
-  if (!has_form && product.x.values == nullptr) return false;
-  OneRowShape shape = ShapeOf(type, columns, SegmentsOf(product));
-  return SharedBytes(type, NumVectors(product), 1, shape) <= kMaxSharedBytes;
+  if (!has_form && product.x.values == nullptr && !HasNorm(product)) return false;
+  return Fits(type, columns, NumSegments(product, LeastWarps(HasNorm(product))),
+              NumVectors(product), HasNorm(product));
 }
 
 absl::Status LaunchOneRow(absl::string_view name, BlockType type, int64_t columns,
                           const ProductParameters& product, const ProductPlan& plan,
                           const KernelStream& stream) {
-  ASSIGN_OR_RETURN(const int num_multiprocessors, NumMultiprocessors());
   OneRowParameters p;
-  p.shape = ShapeOf(type, columns, SegmentsOf(product));
-  int tile_rows = plan.tile_rows > 0 ? std::min(plan.tile_rows, kMaxTileRows)
-                                     : ChooseTileRows(product, p.shape, num_multiprocessors);
-  int shared_bytes = SharedBytes(type, NumVectors(product), tile_rows, p.shape);
-  while (shared_bytes > kMaxSharedBytes && tile_rows > 1) {
-    tile_rows /= 2;
-    shared_bytes = SharedBytes(type, NumVectors(product), tile_rows, p.shape);
-  }
+  p.shape = ShapeOf(type, columns);
+  const BlockCut cut = CutBlock(type, product, plan, p.shape);
   const DeviceInt8Rows& form = FormOf(type, product.x);
   p.x = {.q = form.q, .scales = form.scales, .sums = form.sums, .values = product.x.values};
+  p.norm = product.norm;
   p.fault_row = product.first_row;
   p.early_weights = plan.early_weights;
   p.early_choice = product.early_choice;
@@ -171,22 +199,24 @@ absl::Status LaunchOneRow(absl::string_view name, BlockType type, int64_t column
   p.sum = product.sum;
   FillTargets(product, p);
   const OneRowKernelPointer kernel = FindKernel(type, product.mode);
-  RETURN_IF_ERROR(AllowSharedBytes(name, kernel, shared_bytes));
-  const int units = (p.shape.segments << p.shape.log_tile_rows) * p.shape.groups;
-  const int threads =
-      plan.threads > 0 ? plan.threads : std::clamp(RoundUp(units, 32), 64, kMaxOneRowThreads);
-  const int blocks = CountBlocks(product, 1 << p.shape.log_tile_rows);
+  RETURN_IF_ERROR(AllowSharedBytes(name, kernel, cut.shared_bytes));
+  const int num_blocks = CountBlocks(product, p.shape.tile_rows, cut.warps);
   return LaunchKernel(name, kernel,
-                      {.grid = dim3(static_cast<unsigned>(blocks)),
-                       .block = dim3(static_cast<unsigned>(threads)),
-                       .shared_bytes = static_cast<size_t>(shared_bytes)},
+                      {.grid = dim3(static_cast<unsigned>(num_blocks)),
+                       .block = dim3(static_cast<unsigned>(kWarpLanes * cut.warps)),
+                       .shared_bytes = static_cast<size_t>(cut.shared_bytes)},
                       stream, p);
 }
 
 bool TakesValues(BlockType type, int64_t columns, int rows, int num_vectors) {
-  if (rows != 1 || FindKernel(type, ProductMode::kSum) == nullptr) return false;
-  OneRowShape shape = ShapeOf(type, columns, num_vectors);
-  return SharedBytes(type, num_vectors, 1, shape) <= kMaxSharedBytes;
+  return rows == 1 && FindKernel(type, ProductMode::kSum) != nullptr &&
+         Fits(type, columns, num_vectors, num_vectors, /*has_norm=*/false);
+}
+
+bool TakesNorm(BlockType type, int64_t columns, int rows) {
+  // Gate and up have two segments for each warp.
+  return rows == 1 && FindKernel(type, ProductMode::kDense) != nullptr &&
+         Fits(type, columns, 2 * LeastWarps(true), 1, /*has_norm=*/true);
 }
 
 }  // namespace strata

@@ -28,6 +28,10 @@ absl::Status LaunchOneRow(absl::string_view name, BlockType type, int64_t column
 // whole block of a form.
 bool TakesValues(BlockType type, int64_t columns, int rows, int num_vectors);
 
+// Whether a dense product of `rows` rows, or gate and up that all rows share, makes its vector
+// itself, as the norm of a state (DenseProduct::norm).
+bool TakesNorm(BlockType type, int64_t columns, int rows);
+
 }  // namespace strata
 
 #endif  // STRATA_GENERATE_KERNELS_CUDA_ONE_ROW_LAUNCH_H_

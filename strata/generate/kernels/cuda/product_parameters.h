@@ -7,6 +7,7 @@
 
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/model/gated_activation.h"
 
@@ -103,6 +104,7 @@ struct ProductParameters {
   SharedLayout shared;
 
   DeviceActivations x;    // kSum: by entry, else by row.
+  NormTask norm;          // With an x, of a step of one row: what makes the vector.
   DeviceRouting routing;  // Without experts, `experts` is null.
   const DeviceExpert* experts = nullptr;
 
