@@ -101,7 +101,6 @@ absl::Status CudaLayers::Mix(int layer, const Residual& residual, const SelfAtte
   project.outputs[1] = output(attention.key, memory_.key);
   project.outputs[2] = output(attention.value, memory_.value);
   RETURN_IF_ERROR(LaunchDenseProduct(project, with_.stream));
-  RETURN_IF_ERROR(Prepare(layer, attention));
   RETURN_IF_ERROR(Attend(layer, attention));
   DenseProduct out = {.rows = shape_.rows,
                       .x = VectorsFor(memory_.attended, attention.output.weights.columns,
@@ -114,7 +113,7 @@ absl::Status CudaLayers::Mix(int layer, const Residual& residual, const SelfAtte
   return LeavePart(residual);
 }
 
-absl::Status CudaLayers::Prepare(int layer, const SelfAttention& attention) {
+PrepareTask CudaLayers::PrepareTaskOf(int layer, const SelfAttention& attention) {
   const KvLayer& kv = with_.kv.layer(layer);
   DeviceRotation rotation;
   if (attention.rotation != SelfAttention::kNoRotation) {
@@ -125,29 +124,27 @@ absl::Status CudaLayers::Prepare(int layer, const SelfAttention& attention) {
   }
   const bool over_all_heads = attention.norm_scope == NormScope::kAllHeads;
   const int64_t num_kv = attention.num_kv_heads;
-  return PrepareHeads({.num_rows = shape_.rows,
-                       .num_heads = attention.num_heads,
-                       .kv = kv,
-                       .query = {.values = memory_.query,
-                                 .stride = int64_t{attention.num_heads} * attention.key_size},
-                       .key = {.values = memory_.key, .stride = num_kv * attention.key_size},
-                       .value = {.values = memory_.value, .stride = num_kv * attention.value_size},
-                       .query_norm = {.weight = with_.weights.Vector(attention.query_norm),
-                                      .over_all_heads = over_all_heads},
-                       .key_norm = {.weight = with_.weights.Vector(attention.key_norm),
-                                    .over_all_heads = over_all_heads},
-                       .epsilon = with_.graph.norm_epsilon,
-                       .rotation = rotation,
-                       .step = memory_.step,
-                       .page_table = memory_.page_table,
-                       .queries = memory_.queries,
-                       .fault = Report(absl::StrCat("a key or a value of ", attention.key.name,
-                                                    " for the KV cache"))},
-                      with_.stream);
+  return {.num_rows = shape_.rows,
+          .num_heads = attention.num_heads,
+          .kv = kv,
+          .query = {.values = memory_.query,
+                    .stride = int64_t{attention.num_heads} * attention.key_size},
+          .key = {.values = memory_.key, .stride = num_kv * attention.key_size},
+          .value = {.values = memory_.value, .stride = num_kv * attention.value_size},
+          .query_norm = {.weight = with_.weights.Vector(attention.query_norm),
+                         .over_all_heads = over_all_heads},
+          .key_norm = {.weight = with_.weights.Vector(attention.key_norm),
+                       .over_all_heads = over_all_heads},
+          .epsilon = with_.graph.norm_epsilon,
+          .rotation = rotation,
+          .step = memory_.step,
+          .page_table = memory_.page_table,
+          .fault = Report(
+              absl::StrCat("a key or a value of ", attention.key.name, " for the KV cache"))};
 }
 
 absl::Status CudaLayers::Attend(int layer, const SelfAttention& attention) {
-  return AttendRows({.num_rows = shape_.rows,
+  AttendTask task = {.num_rows = shape_.rows,
                      .num_heads = attention.num_heads,
                      .kv = with_.kv.layer(layer),
                      .scale = attention.scale,
@@ -155,15 +152,22 @@ absl::Status CudaLayers::Attend(int layer, const SelfAttention& attention) {
                      .sinks = with_.weights.Vector(attention.sinks),
                      .step = memory_.step,
                      .page_table = memory_.page_table,
-                     .queries = memory_.queries,
                      .partials = memory_.partials,
                      .tickets = memory_.attention_tickets,
-                     // PrepareHeads is right before; it stores keys and values of this step.
+                     // What is right before stores no more than keys and values of this step.
                      .begins_early = true,
                      .out = VectorsFor(memory_.attended, attention.output.weights.columns,
                                        {attention.output.weights.type}),
-                     .fault = InputOf(attention.output.name)},
-                    with_.stream);
+                     .fault = InputOf(attention.output.name)};
+  PrepareTask prepare = PrepareTaskOf(layer, attention);
+  if (PreparesHeads(shape_.rows, task.kv)) {
+    task.prepare = prepare;
+  } else {
+    prepare.queries = memory_.queries;
+    RETURN_IF_ERROR(PrepareHeads(prepare, with_.stream));
+    task.queries = memory_.queries;
+  }
+  return AttendRows(task, with_.stream);
 }
 
 DeviceActivations CudaLayers::HiddenFor(const DeviceActivations& memory, int64_t size,

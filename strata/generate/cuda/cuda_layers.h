@@ -25,6 +25,7 @@
 #include "strata/generate/kernels/cuda/draw_tokens.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
+#include "strata/generate/kernels/cuda/prepare_heads.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/model/model_graph.h"
@@ -85,7 +86,9 @@ class CudaLayers : public CudaOperations {
   const float* PartResidual(const Residual& residual) const;
   absl::Status LeavePart(const Residual& residual);
 
-  absl::Status Prepare(int layer, const SelfAttention& attention);
+  // Without queries.
+  PrepareTask PrepareTaskOf(int layer, const SelfAttention& attention);
+  // With the norms and rotations before it.
   absl::Status Attend(int layer, const SelfAttention& attention);
   absl::Status Route(const Residual& residual, const MixtureOfExperts& experts);
   absl::Status RunShared(const MixtureOfExperts& experts);

@@ -44,7 +44,7 @@ __device__ __forceinline__ void WaitForTile() {
 
 // A tile of one of the outputs.
 template <BlockType kType>
-__global__ __launch_bounds__(32 * kOneRowWarps) void OneRowDense(
+__global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowDense(
     const __grid_constant__ OneRowParameters p) {
   const OneRowShape& shape = p.shape;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -78,7 +78,7 @@ __global__ __launch_bounds__(32 * kOneRowWarps) void OneRowDense(
 
 // A tile of gate and up of one expert, or of those that all rows share.
 template <BlockType kType>
-__global__ __launch_bounds__(32 * kOneRowWarps) void OneRowGated(
+__global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowGated(
     const __grid_constant__ OneRowParameters p) {
   const OneRowShape& shape = p.shape;
   const GatedTarget& target = p.gated;
@@ -129,43 +129,25 @@ __global__ __launch_bounds__(32 * kOneRowWarps) void OneRowGated(
   target.hidden.values[int64_t{rank} * target.gate.rows + row] = hidden;
 }
 
-// The outputs of a rank's tile, to shared memory, by a warp that asked for its weights.
-template <BlockType kType>
-__device__ __forceinline__ void ComputeRank(const OneRowParameters& p, int rank, int expert,
-                                            uint64_t from, int first_row, int rows) {
-  const OneRowShape& shape = p.shape;
-  const int lane = threadIdx.x % 32;
-  SumGroups<kType>(shape, Segments<1>{rank, {from}}, rows, rank);
-  if (lane >= rows) return;
-  const float value = SumOfRow(shape, rank, lane);
-  if (!f32::IsFinite(value)) ReportFault(p.sum.down.fault, p.fault_row);
-  Shared<float>(shape.outputs)[rank * shape.tile_rows + lane] =
-      ScaleAndAddBias(p.sum.down, expert, first_row + lane, value);
-}
-
 // Rows of down of all chosen experts, a warp an expert, and their sum in the order of rank.
 template <BlockType kType>
-__global__ __launch_bounds__(32 * kMaxSumWarps) void OneRowSum(
-    const __grid_constant__ OneRowParameters p) {
-  constexpr int kMostRanks = (kMaxChosenExperts + kMaxSumWarps - 1) / kMaxSumWarps;
+__global__ __launch_bounds__(32 * kMaxSumWarps,
+                             1) void OneRowSum(const __grid_constant__ OneRowParameters p) {
   const OneRowShape& shape = p.shape;
   const SumTarget& target = p.sum;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
   const int num_chosen = p.routing.num_chosen;
   const int first_row = static_cast<int>(blockIdx.x) * shape.tile_rows;
   const int rows = min(shape.tile_rows, target.down.rows - first_row);
-  const uint64_t skipped = static_cast<uint64_t>(first_row) * shape.row_bytes;
-  int experts[kMostRanks];
-  uint64_t from[kMostRanks];
   const auto load = [&] {
-#pragma unroll
-    for (int i = 0; i < kMostRanks; ++i) {
-      const int rank = warp + i * warps;
-      if (rank >= num_chosen) break;
-      experts[i] = ChoiceOf(p.routing, rank);
-      from[i] = AddressOf(p.experts[experts[i]], target.down) + skipped;
-      LoadSegment(shape, rank, from[i], rows);
-      if (lane == 0) Shared<float>(shape.weights)[rank] = __ldcg(p.routing.weights + rank);
+    for (int rank = warp; rank < num_chosen; rank += warps) {
+      const int expert = ChoiceOf(p.routing, rank);
+      const uint64_t from = AddressOf(p.experts[expert], target.down) +
+                            static_cast<uint64_t>(first_row) * shape.row_bytes;
+      LoadSegment(shape, rank, from, rows);
+      if (lane != 0) continue;
+      Shared<OneRowRank>(shape.ranks)[rank] = {
+          .from = from, .expert = expert, .weight = __ldcg(p.routing.weights + rank)};
     }
   };
   if (p.early_choice) load();
@@ -184,18 +166,22 @@ __global__ __launch_bounds__(32 * kMaxSumWarps) void OneRowSum(
   }
   if constexpr (GroupFormatOf(kType).grid_words > 0) __syncthreads();  // The grid is there.
   WaitForTile();
-#pragma unroll
-  for (int i = 0; i < kMostRanks; ++i) {
-    const int rank = warp + i * warps;
-    if (rank >= num_chosen) break;
-    ComputeRank<kType>(p, rank, experts[i], from[i], first_row, rows);
+#pragma unroll 1
+  for (int rank = warp; rank < num_chosen; rank += warps) {
+    const OneRowRank& own = Shared<OneRowRank>(shape.ranks)[rank];
+    SumGroups<kType>(shape, Segments<1>{rank, {own.from}}, rows, rank);
+    if (lane >= rows) continue;
+    const float value = SumOfRow(shape, rank, lane);
+    if (!f32::IsFinite(value)) ReportFault(target.down.fault, p.fault_row);
+    Shared<float>(shape.outputs)[rank * shape.tile_rows + lane] =
+        ScaleAndAddBias(target.down, own.expert, first_row + lane, value);
   }
   __syncthreads();
   if (!has_row) return;
   const float* const outputs = Shared<float>(shape.outputs) + threadIdx.x;
   float y = 0.0f;
   for (int rank = 0; rank < num_chosen; ++rank) {
-    y = f32::Fma(Shared<float>(shape.weights)[rank], outputs[rank * shape.tile_rows], y);
+    y = f32::Fma(Shared<OneRowRank>(shape.ranks)[rank].weight, outputs[rank * shape.tile_rows], y);
   }
   if (target.shared != nullptr) {
     y = f32::Fma(target.shared_gate == nullptr ? 1.0f : f32::Sigmoid(gate), shared, y);

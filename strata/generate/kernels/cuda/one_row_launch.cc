@@ -25,8 +25,9 @@ namespace {
 // Every card that these kernels run on gives a block as much (compute capability 8.6).
 constexpr int kMaxSharedBytes = 99 << 10;
 constexpr int kWarpLanes = 32;
+constexpr int kMaxTileRows = 8;
 // Rows of down that a block sums: each block brings all hidden vectors into their form.
-constexpr int kSumRows = 8;
+constexpr int kSumRows = 16;
 static_assert(kMaxChosenExperts <= 2 * kMaxSumWarps);
 
 OneRowKernelPointer FindKernel(BlockType type, ProductMode mode) {
@@ -82,7 +83,7 @@ int LayOut(BlockType type, int num_segments, int num_vectors, int tile_rows, boo
   shape.state = place(has_norm ? shape.columns * 4 : 0);
   shape.partials = place(num_segments * tile_rows * shape.groups * 4);
   shape.outputs = place(num_segments * tile_rows * 4);
-  shape.weights = place(num_segments * 4);
+  shape.ranks = place(num_segments * static_cast<int>(sizeof(OneRowRank)));
   return at;
 }
 
@@ -106,7 +107,7 @@ int CountBlocks(const ProductParameters& product, int tile_rows, int warps) {
 // As many rows as give each lane a group.
 int ChooseTileRows(ProductMode mode, int groups) {
   if (mode == ProductMode::kSum) return kSumRows;
-  return std::clamp(kWarpLanes / (groups * SegmentsOfTile(mode)), 1, kSumRows);
+  return std::clamp(kWarpLanes / (groups * SegmentsOfTile(mode)), 1, kMaxTileRows);
 }
 
 const DeviceInt8Rows& FormOf(BlockType type, const DeviceActivations& x) {

@@ -11,9 +11,9 @@
 
 namespace strata {
 
-inline constexpr int kOneRowWarps = 8;  // Of a block, at most: kDense and kGated,
-inline constexpr int kMaxSumWarps =
-    16;  // and kSum, which has one for each chosen expert up to this.
+inline constexpr int kOneRowWarps = 8;   // Of a block, at most: kDense and kGated, of which
+inline constexpr int kOneRowBlocks = 3;  // so many blocks fit on a multiprocessor;
+inline constexpr int kMaxSumWarps = 16;  // kSum, which has one for each chosen expert up to this.
 
 // A vector in shared memory has its int8 values by groups of 256, some bytes apart, so that groups
 // side by side lie in different banks.
@@ -39,7 +39,14 @@ struct OneRowShape {
   int state = 0;     // Of a norm: float [columns]
   int partials = 0;  // float [segments][tile_rows][groups]
   int outputs = 0;   // kSum: float [segments][tile_rows]
-  int weights = 0;   // kSum: float [segments], what each expert counts.
+  int ranks = 0;     // kSum: OneRowRank [segments]
+};
+
+// What a block of kSum knows of a chosen expert.
+struct OneRowRank {
+  uint64_t from;  // Where its tile begins.
+  int32_t expert;
+  float weight;
 };
 
 // One vector, as int8 in the form that the weights ask for, or as values that the kernel brings
