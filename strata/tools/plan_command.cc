@@ -24,6 +24,7 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/cuda/create_cuda_engine.h"
 #include "strata/generate/engine/kv_type.h"
 #include "strata/generate/model/bind_model.h"
 #include "strata/generate/model/model_graph.h"
@@ -35,7 +36,10 @@ DEFINE_string(vram, "", "With --plan: bytes of GPU memory, like 12GiB.");
 DEFINE_string(ram, "", "With --plan: bytes of host memory that are free, like 64GiB.");
 DEFINE_int32(context, 0, "With --plan: tokens of context; 0: 4096, or what the model allows.");
 DEFINE_string(kv, "f16", "With --plan: how the context is kept: f32, f16 or int8.");
-DEFINE_int32(prompt_batch, 128, "With --plan: tokens of the prompt computed at once.");
+DEFINE_string(device, "auto",
+              "With --plan: what computes: cuda, cpu, or auto for cuda where it runs the model.");
+DEFINE_int32(prompt_batch, 0,
+             "With --plan: tokens of the prompt computed at once; 0: 4096 on a GPU, else 128.");
 DEFINE_string(snapshot_memory, "1GiB",
               "With --plan: bytes of snapshots of a memory that cannot be cut back, at most.");
 DEFINE_string(profile, "", "With --plan: a profile of the model's experts (profile_build).");
@@ -53,13 +57,16 @@ DEFINE_validator(vram, &strata::IsByteSize);
 DEFINE_validator(ram, &strata::IsByteSize);
 DEFINE_validator(vram_reserve, &strata::IsByteSize);
 DEFINE_validator(context, &strata::IsNotNegative);
-DEFINE_validator(prompt_batch, &strata::IsPositive);
+DEFINE_validator(prompt_batch, &strata::IsNotNegative);
 DEFINE_validator(snapshot_memory, &strata::IsByteSize);
 
 namespace strata {
 namespace {
 
 constexpr int64_t kUsualContext = 4096;
+// What the engines take unless they are told otherwise.
+constexpr int64_t kCudaPromptBatch = 4096;
+constexpr int64_t kCpuPromptBatch = 128;
 
 absl::StatusOr<double> Bandwidth(const char* flag, double value) {
   if (value > 0 && std::isfinite(value)) return value;
@@ -79,6 +86,20 @@ absl::StatusOr<Machine> MachineFromFlags() {
   ASSIGN_OR_RETURN(machine.gpu_gb_per_s, Bandwidth("gpu_gbps", FLAGS_gpu_gbps));
   ASSIGN_OR_RETURN(machine.disk_gb_per_s, Bandwidth("disk_gbps", FLAGS_disk_gbps));
   return machine;
+}
+
+// Whether the plan is for kernels on a GPU, of which it then has the workspace.
+absl::StatusOr<std::optional<int64_t>> CudaWorkspace(const ModelGraph& graph,
+                                                     const FootprintOptions& options) {
+  if (FLAGS_device != "auto" && FLAGS_device != "cuda" && FLAGS_device != "cpu") {
+    return UsageError(absl::StrCat("--device is ", FLAGS_device, "; auto, cuda and cpu are known"));
+  }
+  if (FLAGS_device == "cpu") return std::nullopt;
+  const absl::StatusOr<int64_t> bytes =
+      CudaWorkspaceBytes(graph, options.kv_type, options.context, options.prompt_batch);
+  if (bytes.ok()) return *bytes;
+  if (FLAGS_device == "cuda") return bytes.status();
+  return std::nullopt;
 }
 
 absl::StatusOr<PlanRequest> RequestFromFlags(const ModelGraph& graph) {
@@ -101,7 +122,7 @@ absl::StatusOr<PlanRequest> RequestFromFlags(const ModelGraph& graph) {
 absl::Status PrintPlan(const std::string& model, bool json) {
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(model));
   ASSIGN_OR_RETURN(const ModelGraph graph, BindModel(*file));
-  ASSIGN_OR_RETURN(const PlanRequest request, RequestFromFlags(graph));
+  ASSIGN_OR_RETURN(PlanRequest request, RequestFromFlags(graph));
   ASSIGN_OR_RETURN(const ModelConfig config, ModelConfig::Create(*file));
   ASSIGN_OR_RETURN(const ExpertLayout layout, ExpertLayout::Create(*file, config));
   std::optional<ExpertProfile> profile;
@@ -109,9 +130,14 @@ absl::Status PrintPlan(const std::string& model, bool json) {
     ASSIGN_OR_RETURN(const ModelIdentity identity, ModelIdentity::Of(*file, layout));
     ASSIGN_OR_RETURN(profile, LoadProfileOf(identity, FLAGS_profile));
   }
-  const MachinePlan plan =
-      PlanMachine(request.machine, FootprintOf(*file, graph, request.footprint),
-                  ExpertGeometry(layout), profile.has_value() ? &*profile : nullptr);
+  ASSIGN_OR_RETURN(const std::optional<int64_t> on_cuda, CudaWorkspace(graph, request.footprint));
+  if (request.footprint.prompt_batch == 0) {
+    request.footprint.prompt_batch = on_cuda.has_value() ? kCudaPromptBatch : kCpuPromptBatch;
+  }
+  Footprint footprint = FootprintOf(*file, graph, request.footprint);
+  if (on_cuda.has_value()) footprint.workspace_bytes = *on_cuda;
+  const MachinePlan plan = PlanMachine(request.machine, footprint, ExpertGeometry(layout),
+                                       profile.has_value() ? &*profile : nullptr);
   RETURN_IF_ERROR(file->CheckUnchanged());
   if (json) {
     PrintJson(PlanJson(request, plan));
@@ -123,7 +149,7 @@ absl::Status PrintPlan(const std::string& model, bool json) {
 
 std::string FlagOfPlanGiven() {
   for (const char* flag :
-       {"vram", "ram", "context", "kv", "prompt_batch", "snapshot_memory", "profile",
+       {"vram", "ram", "context", "kv", "device", "prompt_batch", "snapshot_memory", "profile",
         "vram_reserve", "link_gbps", "dram_gbps", "gpu_gbps", "disk_gbps"}) {
     if (!gflags::GetCommandLineFlagInfoOrDie(flag).is_default) return flag;
   }

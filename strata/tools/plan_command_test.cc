@@ -41,8 +41,9 @@ void ExpectWithinFivePercent(const Json& planned, const Json& allocated) {
 
 TEST(PlanCommandTest, AgreesWithWhatGenerateAllocates) {
   for (const char* kv : {"f32", "int8"}) {
-    const Json plan = PlanJson({"--vram=18MiB", "--vram_reserve=8MiB", "--ram=1GiB",
-                                "--context=128", "--prompt_batch=32", absl::StrCat("--kv=", kv)});
+    const Json plan =
+        PlanJson({"--vram=18MiB", "--vram_reserve=8MiB", "--ram=1GiB", "--context=128",
+                  "--device=cpu", "--prompt_batch=32", absl::StrCat("--kv=", kv)});
     const int slots = plan["vram"]["slots"];
     ASSERT_GT(slots, 5);
     ASSERT_LT(slots, 64);
@@ -51,11 +52,11 @@ TEST(PlanCommandTest, AgreesWithWhatGenerateAllocates) {
         {"--model=" + Tiny(),
          absl::StrCat("--prompt_file=", Runfile("testdata/benchmark_text.txt").value()), "--json",
          "--max_new=1", absl::StrCat("--expert_cache=", slots), "--expert_source=registered",
-         "--prompt_batch=32", absl::StrCat("--kv=", kv), "--stats"});
+         "--device=cpu", "--prompt_batch=32", absl::StrCat("--kv=", kv), "--stats"});
     ASSERT_EQ(result.exit_code, 0) << result.err;
     const Json stats = Json::parse(result.out)["stats"];
     const Json whole_context = PlanJson(
-        {"--vram=18MiB", "--vram_reserve=8MiB", "--ram=1GiB", "--prompt_batch=32",
+        {"--vram=18MiB", "--vram_reserve=8MiB", "--ram=1GiB", "--device=cpu", "--prompt_batch=32",
          absl::StrCat("--context=", stats["prompt_tokens"].get<int>()), absl::StrCat("--kv=", kv)});
     EXPECT_EQ(stats["slots"], slots);
     ExpectWithinFivePercent(plan["vram"]["slot_bytes"], stats["slot_bytes"]);
@@ -107,12 +108,12 @@ TEST(PlanCommandTest, ForetellsACacheOfCompressedRows) {
     const ProgramResult planned =
         RunTool("strata/tools/gguf_inspect",
                 {model, "--plan", "--json", "--vram=18MiB", "--vram_reserve=8MiB", "--ram=1GiB",
-                 "--context=120", "--prompt_batch=32", absl::StrCat("--kv=", kv)});
+                 "--context=120", "--device=cpu", "--prompt_batch=32", absl::StrCat("--kv=", kv)});
     ASSERT_EQ(planned.exit_code, 0) << planned.err;
     const ProgramResult result =
         RunTool("strata/generate/generate",
                 {"--model=" + model, "--tokens_file=" + ids, "--json", "--max_new=1",
-                 "--prompt_batch=32", absl::StrCat("--kv=", kv), "--stats"});
+                 "--device=cpu", "--prompt_batch=32", absl::StrCat("--kv=", kv), "--stats"});
     ASSERT_EQ(result.exit_code, 0) << result.err;
     const Json vram = Json::parse(planned.out)["vram"];
     const Json stats = Json::parse(result.out)["stats"];
@@ -122,12 +123,39 @@ TEST(PlanCommandTest, ForetellsACacheOfCompressedRows) {
 }
 
 TEST(PlanCommandTest, TellsPeopleWhatGoesWhere) {
-  const ProgramResult result = Plan({"--vram=24MiB", "--vram_reserve=8MiB", "--ram=1GiB"});
+  const ProgramResult result =
+      Plan({"--device=cpu", "--vram=24MiB", "--vram_reserve=8MiB", "--ram=1GiB"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   for (const char* words : {"expert slots", "KV cache", "pinned experts", "expected hit rate",
                             "no profile", "tokens/s at most", "the tightest is the"}) {
     EXPECT_THAT(result.out, HasSubstr(words));
   }
+}
+
+// Where kernels on a GPU run the model, and this build has them, the workspace is theirs: it grows
+// with the batch of a prompt, which is 4096 unless told otherwise.
+TEST(PlanCommandTest, CountsTheWorkspaceOfTheDevice) {
+  const std::vector<std::string> machine = {"--vram=1GiB", "--ram=1GiB"};
+  const auto workspace = [&](std::vector<std::string> flags) -> Json {
+    flags.insert(flags.end(), machine.begin(), machine.end());
+    return PlanJson(flags);
+  };
+  const Json cpu = workspace({"--device=cpu"});
+  EXPECT_EQ(cpu["prompt_batch"], 128);
+  const ProgramResult asked = Plan({"--device=cuda", "--vram=1GiB", "--ram=1GiB", "--json"});
+  if (asked.exit_code != 0) {
+    EXPECT_THAT(asked.out, HasSubstr("without a CUDA toolkit"));
+    EXPECT_EQ(workspace({}), cpu);
+    return;
+  }
+  const Json cuda = Json::parse(asked.out);
+  EXPECT_EQ(workspace({}), cuda);
+  EXPECT_EQ(cuda["prompt_batch"], 4096);
+  EXPECT_EQ(workspace({"--prompt_batch=4096"}), cuda);
+  const int64_t bytes = cuda["vram"]["workspace_bytes"];
+  EXPECT_GT(bytes, 4 * workspace({"--prompt_batch=512"})["vram"]["workspace_bytes"].get<int64_t>());
+  EXPECT_NE(cpu["vram"]["workspace_bytes"], cuda["vram"]["workspace_bytes"]);
+  EXPECT_EQ(Plan({"--device=tpu", "--vram=1GiB", "--ram=1GiB"}).exit_code, 1);
 }
 
 TEST(PlanCommandTest, SaysThatAModelDoesNotFit) {
@@ -143,7 +171,8 @@ TEST(PlanCommandTest, AProfileGivesTheHitRateToExpect) {
       RunTool("strata/tools/profile_build", {"build", "--model", Tiny(), "--out", profile,
                                              Runfile("testdata/benchmark_text.txt").value()});
   ASSERT_EQ(built.exit_code, 0) << built.err;
-  const std::vector<std::string> machine = {"--vram=24MiB", "--vram_reserve=8MiB", "--ram=1GiB"};
+  const std::vector<std::string> machine = {"--device=cpu", "--vram=24MiB", "--vram_reserve=8MiB",
+                                            "--ram=1GiB"};
   const Json without = PlanJson(machine);
   std::vector<std::string> with = machine;
   with.push_back("--profile=" + profile);

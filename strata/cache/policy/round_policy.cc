@@ -14,7 +14,7 @@ RoundPolicy::RoundPolicy(const ExpertGeometry& geometry, const SwapPolicy::Optio
 absl::Span<const ExpertPolicy::Admission> RoundPolicy::EndStep(const Step& step) {
   admissions_.clear();
   for (const ExpertUse& use : step.uses) {
-    for (int i = 0; i < use.accepted; ++i) policy_.CountUse(use.number);
+    policy_.CountUses(use.number, use.accepted);
   }
   const SwapPolicy::Options& options = policy_.options();
   if (++num_steps_ % options.adapt_every != 0 || options.max_swaps == 0) return admissions_;

@@ -29,8 +29,9 @@ class SavingLedger {
 
   SavingLedger(int num_experts, int max_swaps, int64_t horizon_rounds);
 
-  // A use by an accepted token.
-  void CountUse(int number) { ++uses_[number]; }
+  // Uses by accepted tokens.
+  void CountUses(int number, int uses) { uses_[number] += uses; }
+  void CountUse(int number) { CountUses(number, 1); }
   // The swap shows from now on.
   void Open(const SwapPolicy::Swap& swap, const SwapRates& rates);
   // The expert left the slots, or came into them: swaps that this ends are settled.

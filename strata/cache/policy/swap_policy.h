@@ -76,8 +76,9 @@ class SwapPolicy {
   // Counts to begin with: the uses that a profile lets expect over the horizon, by number.
   void Seed(absl::Span<const float> expected_uses);
 
-  // A use by an accepted token.
-  void CountUse(int number) { counts_[number] += 1; }
+  // Uses by accepted tokens, together: the sum is rounded once.
+  void CountUses(int number, int uses) { counts_[number] += static_cast<float>(uses); }
+  void CountUse(int number) { CountUses(number, 1); }
   // The swaps that are worth it now, best first: at most max_swaps and max_bytes. `places` is by
   // number, `num_empty` the empty slots by size class. Good until the next call.
   absl::Span<const Swap> Decide(const SwapRates& rates, absl::Span<const Place> places,

@@ -175,14 +175,15 @@ void ExpertTier::DecideSwaps(const StepGap& gap) {
 }
 
 void ExpertTier::CountRouting(int block, absl::Span<const int> experts, bool accepted) {
-  const int first = geometry_.NumberOf({.layer = block, .index = 0});
-  for (const int expert : experts) {
-    const int number = first + expert;
-    routing_.Count(number, step_);
-    if (!accepted) continue;
-    policy_.CountUse(number);
-    ledger_.CountUse(number);
-  }
+  for (const int expert : experts) CountUses({.layer = block, .index = expert}, 1, accepted);
+}
+
+void ExpertTier::CountUses(ExpertId expert, int uses, bool accepted) {
+  const int number = geometry_.NumberOf(expert);
+  routing_.Count(number, step_, uses);
+  if (!accepted) return;
+  policy_.CountUses(number, uses);
+  ledger_.CountUses(number, uses);
 }
 
 void ExpertTier::EndStep(DeviceEvent event) {

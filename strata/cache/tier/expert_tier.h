@@ -118,6 +118,9 @@ class ExpertTier {
   // A token's experts in rank order, in the layer of that block number. Uses by tokens that are not
   // accepted are counted, but do not move the policy.
   void CountRouting(int block, absl::Span<const int> experts, bool accepted);
+  // The same for all tokens of the step that chose an expert of that block number at once: long
+  // steps count their routing by expert first.
+  void CountUses(ExpertId expert, int uses, bool accepted);
   void EndStep(DeviceEvent event);
   // Of the step that has begun, or did last; -1 before the first.
   int64_t step() const { return step_; }

@@ -22,14 +22,14 @@ RoutingCounter::RoutingCounter(const ExpertGeometry& geometry, const ExpertTable
       path_(path),
       last_step_(geometry.size(), -1) {}
 
-void RoutingCounter::Count(int number, int64_t step) {
+void RoutingCounter::Count(int number, int64_t step, int uses) {
   const EntryForm form = table_.entry(number).form;
-  ++counters_.routed;
+  counters_.routed += uses;
   if (form == EntryForm::kSlot) {
-    ++counters_.hits;
+    counters_.hits += uses;
   } else {
     const MissPath path = form == EntryForm::kStage ? MissPath::kStage : path_;
-    ++counters_.misses[static_cast<int>(path)];
+    counters_.misses[static_cast<int>(path)] += uses;
   }
   if (last_step_[number] == step) return;
   last_step_[number] = step;

@@ -20,9 +20,8 @@ class RoutingCounter {
   RoutingCounter(const ExpertGeometry& geometry, const ExpertTable& table, MissPath path,
                  TierCounters& counters);
 
-  // One token's choice of expert `number` in that step, at most once for a number and a token.
-  // Steps ascend.
-  void Count(int number, int64_t step);
+  // Choices of expert `number` by so many tokens of that step. Steps ascend.
+  void Count(int number, int64_t step, int uses = 1);
 
  private:
   const ExpertGeometry& geometry_;

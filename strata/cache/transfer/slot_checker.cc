@@ -60,8 +60,15 @@ absl::Status SlotChecker::CheckSlot(const FillItem& slot, const Checksum* checks
                                     const DeviceStream& stream) {
   if (checksum == nullptr) source_.Prefetch({&slot.id, 1});
   ASSIGN_OR_RETURN(StagePool::Stage stage, stages_.Acquire());
-  const auto blob = stage.bytes().subspan(0, source_.files().BlobBytes(slot.id));
-  absl::Status copied = device_.CopyToHost(blob, slot.destination, stream);
+  // Not what lies between the parts, which nobody wrote.
+  const ExpertSlices& slices = source_.files().Slices(slot.id);
+  const BlobLayout layout = slices.layout();
+  absl::Status copied;
+  for (int i = 0; i < layout.num_parts() && copied.ok(); ++i) {
+    const auto part = stage.bytes().subspan(static_cast<size_t>(layout.offset(i)),
+                                            static_cast<size_t>(slices[i].bytes));
+    copied = device_.CopyToHost(part, slot.destination + layout.offset(i), stream);
+  }
   if (copied.ok()) {
     const absl::StatusOr<DeviceEvent> event = device_.Record(stream);
     copied = event.ok() ? device_.Wait(*event) : event.status();

@@ -10,6 +10,7 @@
 #include "strata/core/device.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/engine/engine.h"
+#include "strata/generate/engine/kv_type.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/placement/expert_placement.h"
 
@@ -44,6 +45,12 @@ absl::StatusOr<std::unique_ptr<CudaStepEngine>> CreateCudaEngine(const CudaEngin
                                                                  const GgufFile& file,
                                                                  const ModelGraph& graph,
                                                                  Device& device);
+
+// What an engine takes of GPU memory to work in: for steps of a few rows, and for prompts of
+// `prompt_batch` tokens at once (0: the engine's own choice), beside weights, experts, keys and
+// values. Nothing is allocated. Errors as CreateCudaEngine's for the model and the build.
+absl::StatusOr<int64_t> CudaWorkspaceBytes(const ModelGraph& graph, KvType kv_type,
+                                           int64_t max_context, int64_t prompt_batch);
 
 }  // namespace strata
 

@@ -25,6 +25,7 @@
 #include "strata/core/device_event.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
+#include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
@@ -85,6 +86,17 @@ StepBlockLayout LayoutOf(const ModelGraph& graph) {
   return layout;
 }
 
+// Tokens of a prompt that are computed at once.
+constexpr int64_t kDefaultPromptBatch = 4096;
+// A plan is made for a card of today.
+constexpr int kPlannedCapability = 90;
+
+// Of a step of a prompt: whole blocks.
+int PromptRows(int64_t prompt_batch, int64_t max_context) {
+  const int64_t rows = std::min(prompt_batch, max_context);
+  return static_cast<int>((rows + kMaxRows - 1) / kMaxRows) * kMaxRows;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CudaStepEngine>> CreateCudaEngine(const CudaEngineOptions& options,
@@ -92,6 +104,19 @@ absl::StatusOr<std::unique_ptr<CudaStepEngine>> CreateCudaEngine(const CudaEngin
                                                                  const ModelGraph& graph,
                                                                  Device& device) {
   return CudaEngine::Create(options, file, graph, device);
+}
+
+absl::StatusOr<int64_t> CudaWorkspaceBytes(const ModelGraph& graph, KvType kv_type,
+                                           int64_t max_context, int64_t prompt_batch) {
+  RETURN_IF_ERROR(CheckKernelsRun(graph));
+  HostDevice unused;  // Of which no memory is taken.
+  const DeviceKv kv(unused, kv_type, graph, max_context);
+  DeviceRegion steps;
+  LayStepMemory(graph, kv, LayoutOf(graph), steps);
+  if (!CheckPromptKernelsRun(graph, kPlannedCapability).ok()) return steps.bytes();
+  if (prompt_batch == 0) prompt_batch = kDefaultPromptBatch;
+  return steps.bytes() +
+         PromptStep::DeviceBytes(graph, LayoutOf(graph), PromptRows(prompt_batch, max_context));
 }
 
 absl::StatusOr<std::unique_ptr<CudaEngine>> CudaEngine::Create(const CudaEngineOptions& options,
@@ -232,10 +257,8 @@ absl::Status CudaEngine::MakePromptStep() {
     LOG(WARNING) << "prompts are computed " << kMaxRows << " tokens at a time: " << runs.message();
     return absl::OkStatus();
   }
-  const int64_t rows = std::min(prompt_batch_, max_context_);
-  ASSIGN_OR_RETURN(
-      prompt_, PromptStep::Create(device_, graph_, layout_,
-                                  static_cast<int>((rows + kMaxRows - 1) / kMaxRows) * kMaxRows));
+  ASSIGN_OR_RETURN(prompt_, PromptStep::Create(device_, graph_, layout_,
+                                               PromptRows(prompt_batch_, max_context_)));
   return absl::OkStatus();
 }
 

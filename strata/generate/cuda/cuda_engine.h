@@ -78,7 +78,6 @@ class CudaEngine : public CudaStepEngine {
   int64_t weight_bytes() const override { return weights_->bytes(); }
 
  private:
-  static constexpr int64_t kDefaultPromptBatch = 4096;
   // Tokens whose keys and values get memory at start, where the context allows so many.
   static constexpr int64_t kReservedContext = 8192;
 

@@ -1,5 +1,6 @@
 #include "strata/generate/cuda/cuda_layers.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -7,7 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "glog/logging.h"
+#include "strata/core/block_type.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/device_weights.h"
 #include "strata/generate/cuda/step_memory.h"
@@ -20,6 +23,8 @@
 #include "strata/generate/kernels/cuda/expert_sum.h"
 #include "strata/generate/kernels/cuda/gated_product.h"
 #include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
+#include "strata/generate/kernels/cuda/one_row_launch.h"
 #include "strata/generate/kernels/cuda/prepare_heads.h"
 #include "strata/generate/kernels/cuda/route_rows.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
@@ -83,12 +88,12 @@ absl::Status CudaLayers::LeavePart(const Residual& residual) {
 }
 
 absl::Status CudaLayers::Mix(int layer, const Residual& residual, const SelfAttention& attention) {
-  const DeviceActivations normed = VectorsFor(
-      memory_.normed, with_.graph.width,
-      {attention.query.weights.type, attention.key.weights.type, attention.value.weights.type});
-  RETURN_IF_ERROR(
-      NormRows(NormBefore(residual, normed, InputOf(attention.query.name)), with_.stream));
+  const BlockType types[] = {attention.query.weights.type, attention.key.weights.type,
+                             attention.value.weights.type};
+  const DeviceActivations normed = VectorsFor(memory_.normed, with_.graph.width, types);
   DenseProduct project = {.rows = shape_.rows, .x = normed, .num_outputs = 3};
+  RETURN_IF_ERROR(
+      NormFor(types, NormBefore(residual, normed, InputOf(attention.query.name)), project.norm));
   const auto output = [&](const Linear& linear, float* y) -> DenseOutput {
     return {.matrix = with_.weights.Matrix(linear), .y = y, .fault = ProductOf(linear.name)};
   };
@@ -96,7 +101,6 @@ absl::Status CudaLayers::Mix(int layer, const Residual& residual, const SelfAtte
   project.outputs[1] = output(attention.key, memory_.key);
   project.outputs[2] = output(attention.value, memory_.value);
   RETURN_IF_ERROR(LaunchDenseProduct(project, with_.stream));
-  RETURN_IF_ERROR(Prepare(layer, attention));
   RETURN_IF_ERROR(Attend(layer, attention));
   DenseProduct out = {.rows = shape_.rows,
                       .x = VectorsFor(memory_.attended, attention.output.weights.columns,
@@ -109,7 +113,7 @@ absl::Status CudaLayers::Mix(int layer, const Residual& residual, const SelfAtte
   return LeavePart(residual);
 }
 
-absl::Status CudaLayers::Prepare(int layer, const SelfAttention& attention) {
+PrepareTask CudaLayers::PrepareTaskOf(int layer, const SelfAttention& attention) {
   const KvLayer& kv = with_.kv.layer(layer);
   DeviceRotation rotation;
   if (attention.rotation != SelfAttention::kNoRotation) {
@@ -120,29 +124,27 @@ absl::Status CudaLayers::Prepare(int layer, const SelfAttention& attention) {
   }
   const bool over_all_heads = attention.norm_scope == NormScope::kAllHeads;
   const int64_t num_kv = attention.num_kv_heads;
-  return PrepareHeads({.num_rows = shape_.rows,
-                       .num_heads = attention.num_heads,
-                       .kv = kv,
-                       .query = {.values = memory_.query,
-                                 .stride = int64_t{attention.num_heads} * attention.key_size},
-                       .key = {.values = memory_.key, .stride = num_kv * attention.key_size},
-                       .value = {.values = memory_.value, .stride = num_kv * attention.value_size},
-                       .query_norm = {.weight = with_.weights.Vector(attention.query_norm),
-                                      .over_all_heads = over_all_heads},
-                       .key_norm = {.weight = with_.weights.Vector(attention.key_norm),
-                                    .over_all_heads = over_all_heads},
-                       .epsilon = with_.graph.norm_epsilon,
-                       .rotation = rotation,
-                       .step = memory_.step,
-                       .page_table = memory_.page_table,
-                       .queries = memory_.queries,
-                       .fault = Report(absl::StrCat("a key or a value of ", attention.key.name,
-                                                    " for the KV cache"))},
-                      with_.stream);
+  return {.num_rows = shape_.rows,
+          .num_heads = attention.num_heads,
+          .kv = kv,
+          .query = {.values = memory_.query,
+                    .stride = int64_t{attention.num_heads} * attention.key_size},
+          .key = {.values = memory_.key, .stride = num_kv * attention.key_size},
+          .value = {.values = memory_.value, .stride = num_kv * attention.value_size},
+          .query_norm = {.weight = with_.weights.Vector(attention.query_norm),
+                         .over_all_heads = over_all_heads},
+          .key_norm = {.weight = with_.weights.Vector(attention.key_norm),
+                       .over_all_heads = over_all_heads},
+          .epsilon = with_.graph.norm_epsilon,
+          .rotation = rotation,
+          .step = memory_.step,
+          .page_table = memory_.page_table,
+          .fault = Report(
+              absl::StrCat("a key or a value of ", attention.key.name, " for the KV cache"))};
 }
 
 absl::Status CudaLayers::Attend(int layer, const SelfAttention& attention) {
-  return AttendRows({.num_rows = shape_.rows,
+  AttendTask task = {.num_rows = shape_.rows,
                      .num_heads = attention.num_heads,
                      .kv = with_.kv.layer(layer),
                      .scale = attention.scale,
@@ -150,23 +152,47 @@ absl::Status CudaLayers::Attend(int layer, const SelfAttention& attention) {
                      .sinks = with_.weights.Vector(attention.sinks),
                      .step = memory_.step,
                      .page_table = memory_.page_table,
-                     .queries = memory_.queries,
                      .partials = memory_.partials,
                      .tickets = memory_.attention_tickets,
-                     // PrepareHeads is right before; it stores keys and values of this step.
+                     // What is right before stores no more than keys and values of this step.
                      .begins_early = true,
                      .out = VectorsFor(memory_.attended, attention.output.weights.columns,
                                        {attention.output.weights.type}),
-                     .fault = InputOf(attention.output.name)},
-                    with_.stream);
+                     .fault = InputOf(attention.output.name)};
+  PrepareTask prepare = PrepareTaskOf(layer, attention);
+  if (PreparesHeads(shape_.rows, task.kv)) {
+    task.prepare = prepare;
+  } else {
+    prepare.queries = memory_.queries;
+    RETURN_IF_ERROR(PrepareHeads(prepare, with_.stream));
+    task.queries = memory_.queries;
+  }
+  return AttendRows(task, with_.stream);
 }
 
-absl::Status CudaLayers::RunGated(const FeedForward& part, const DeviceActivations& hidden,
-                                  uint32_t* tickets) {
+DeviceActivations CudaLayers::HiddenFor(const DeviceActivations& memory, int64_t size,
+                                        BlockType type, int num_vectors) const {
+  if (!TakesValues(type, size, shape_.rows, num_vectors)) return VectorsFor(memory, size, {type});
+  return {.size = size, .values = memory.values};
+}
+
+absl::Status CudaLayers::NormFor(absl::Span<const BlockType> types, const NormTask& norm,
+                                 NormTask& made_by_product) const {
+  const bool is_taken = std::all_of(types.begin(), types.end(), [&](BlockType type) {
+    return TakesNorm(type, norm.out.size, shape_.rows);
+  });
+  if (!is_taken) return NormRows(norm, with_.stream);
+  made_by_product = norm;
+  return absl::OkStatus();
+}
+
+absl::Status CudaLayers::RunGated(const FeedForward& part, const NormTask& norm,
+                                  const DeviceActivations& hidden, uint32_t* tickets) {
   const DeviceActivations x =
       VectorsFor(memory_.normed, with_.graph.width, {part.gate.weights.type, part.up.weights.type});
   return LaunchGatedDense({.rows = shape_.rows,
                            .x = x,
+                           .norm = norm,
                            .gate = with_.weights.Matrix(part.gate),
                            .up = with_.weights.Matrix(part.up),
                            .activation = part.activation,
@@ -178,12 +204,13 @@ absl::Status CudaLayers::RunGated(const FeedForward& part, const DeviceActivatio
 }
 
 absl::Status CudaLayers::Feed(int /*layer*/, const Residual& residual, const FeedForward& dense) {
-  const DeviceActivations normed = VectorsFor(memory_.normed, with_.graph.width,
-                                              {dense.gate.weights.type, dense.up.weights.type});
-  RETURN_IF_ERROR(NormRows(NormBefore(residual, normed, InputOf(dense.gate.name)), with_.stream));
+  const BlockType types[] = {dense.gate.weights.type, dense.up.weights.type};
+  const DeviceActivations normed = VectorsFor(memory_.normed, with_.graph.width, types);
+  NormTask norm;
+  RETURN_IF_ERROR(NormFor(types, NormBefore(residual, normed, InputOf(dense.gate.name)), norm));
   const DeviceActivations hidden =
-      VectorsFor(memory_.hidden, dense.down.weights.columns, {dense.down.weights.type});
-  RETURN_IF_ERROR(RunGated(dense, hidden, memory_.hidden_tickets));
+      HiddenFor(memory_.hidden, dense.down.weights.columns, dense.down.weights.type, 1);
+  RETURN_IF_ERROR(RunGated(dense, norm, hidden, memory_.hidden_tickets));
   DenseProduct down = {.rows = shape_.rows, .x = hidden, .num_outputs = 1};
   down.outputs[0] = {.matrix = with_.weights.Matrix(dense.down),
                      .y = PartOutput(residual),
@@ -218,8 +245,8 @@ absl::Status CudaLayers::Route(const Residual& residual, const MixtureOfExperts&
 absl::Status CudaLayers::RunShared(const MixtureOfExperts& experts) {
   const FeedForward& shared = *experts.shared;
   const DeviceActivations hidden =
-      VectorsFor(memory_.shared_hidden, shared.down.weights.columns, {shared.down.weights.type});
-  RETURN_IF_ERROR(RunGated(shared, hidden, memory_.shared_tickets));
+      HiddenFor(memory_.shared_hidden, shared.down.weights.columns, shared.down.weights.type, 1);
+  RETURN_IF_ERROR(RunGated(shared, {}, hidden, memory_.shared_tickets));
   DenseProduct down = {.rows = shape_.rows, .x = hidden, .num_outputs = 1};
   down.outputs[0] = {.matrix = with_.weights.Matrix(shared.down),
                      .y = memory_.shared,
@@ -244,7 +271,7 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
   const auto* const table = reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
                             int64_t{moe_layer_} * routing.num_experts;
   const DeviceActivations hidden =
-      VectorsFor(memory_.hidden, experts.down.columns, {experts.down.type});
+      HiddenFor(memory_.hidden, experts.down.columns, experts.down.type, routing.num_chosen);
   RETURN_IF_ERROR(LaunchGatedExperts(
       {.rows = shape_.rows,
        .x = VectorsFor(memory_.normed, with_.graph.width, {experts.gate.type, experts.up.type}),
@@ -265,6 +292,8 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
        .routing = routing,
        .experts = table,
        .down = with_.weights.Experts(experts.down),
+       // Gate and up were right before; the choice is older.
+       .early_choice = true,
        .fault = ProductOf(experts.down.name),
        .shared = experts.shared.has_value() ? memory_.shared : nullptr,
        .shared_gate = experts.shared_gate.has_value() ? memory_.shared_gate : nullptr,

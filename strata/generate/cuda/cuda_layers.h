@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "strata/cache/experts/expert_geometry.h"
+#include "strata/core/block_type.h"
 #include "strata/generate/cuda/cuda_operations.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_weights.h"
@@ -22,7 +24,8 @@
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
 #include "strata/generate/kernels/cuda/launch.h"
-#include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
+#include "strata/generate/kernels/cuda/prepare_heads.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/model/model_graph.h"
@@ -83,13 +86,22 @@ class CudaLayers : public CudaOperations {
   const float* PartResidual(const Residual& residual) const;
   absl::Status LeavePart(const Residual& residual);
 
-  absl::Status Prepare(int layer, const SelfAttention& attention);
+  // Without queries.
+  PrepareTask PrepareTaskOf(int layer, const SelfAttention& attention);
+  // With the norms and rotations before it.
   absl::Status Attend(int layer, const SelfAttention& attention);
   absl::Status Route(const Residual& residual, const MixtureOfExperts& experts);
   absl::Status RunShared(const MixtureOfExperts& experts);
-  // hidden = activation(gate, up); then y = down hidden.
-  absl::Status RunGated(const FeedForward& part, const DeviceActivations& hidden,
-                        uint32_t* tickets);
+  // The norm before products with weights of these types: launched, or left to the products, which
+  // then get it as `made_by_product`.
+  absl::Status NormFor(absl::Span<const BlockType> types, const NormTask& norm,
+                       NormTask& made_by_product) const;
+  // hidden = activation(gate, up), of what the norm makes if it has an x.
+  absl::Status RunGated(const FeedForward& part, const NormTask& norm,
+                        const DeviceActivations& hidden, uint32_t* tickets);
+  // Where `num_vectors` hidden vectors of each row go, in the forms that down wants.
+  DeviceActivations HiddenFor(const DeviceActivations& memory, int64_t size, BlockType type,
+                              int num_vectors) const;
   DeviceRouting RoutingOfLayer(const MixtureOfExperts& experts) const;
 
   const Collaborators with_;

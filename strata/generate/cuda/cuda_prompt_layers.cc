@@ -21,6 +21,7 @@
 #include "strata/generate/cuda/cuda_support.h"
 #include "strata/generate/cuda/device_weights.h"
 #include "strata/generate/cuda/step_memory.h"
+#include "strata/generate/kernels/cuda/begin_step.h"
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/prepare_heads.h"
@@ -119,12 +120,17 @@ CudaLayers CudaPromptLayers::LayersOf(int index, const Block& block) const {
 }
 
 absl::Status CudaPromptLayers::Embed(const ModelGraph& graph) {
-  for (int i = 0; i < with_.step.num_blocks(); ++i) {
-    const Block block = BlockOf(i, 0);
-    CudaLayers layers = LayersOf(i, block);
-    layers.Begin(block.shape);
-    RETURN_IF_ERROR(layers.Embed(graph));
-  }
+  RETURN_IF_ERROR(BeginStep({.num_rows = rows_,
+                             .layout = with_.step.block_layout(),
+                             .block = with_.step.block_memory(0),
+                             .embedding = with_.embedding,
+                             .drawn = with_.memory.drawn,
+                             .step = memory_.steps,
+                             .rotary = with_.memory.rotary,
+                             .page_table = with_.memory.page_table,
+                             .fault_word = with_.memory.fault,
+                             .x = memory_.x},
+                            with_.stream));
   for (int rotation = 0; rotation < static_cast<int>(graph.rotations.size()); ++rotation) {
     const absl::Span<const float> angles = with_.step.pinned_angles(rotation);
     RETURN_IF_ERROR(CudaStatus(

@@ -1,6 +1,6 @@
 // The operations of a model for a prompt's step (model/layer_ops.h), on tensor cores
-// (docs/design/cuda-prompts.md). They are launched anew for each step. Its first and last kernels
-// are those of other steps, for kMaxRows rows at a time (cuda_layers.h).
+// (docs/design/cuda-prompts.md). They are launched anew for each step. Its last kernels are those of
+// other steps, for kMaxRows rows at a time (cuda_layers.h).
 //
 // Used by the engine's thread; all that it is made with outlives it.
 #ifndef STRATA_GENERATE_CUDA_CUDA_PROMPT_LAYERS_H_
@@ -24,7 +24,7 @@
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/launch.h"
-#include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/prompt_group.h"
 #include "strata/generate/kernels/cuda/prompt_product.h"
 #include "strata/generate/kernels/cuda/prompt_rows.h"

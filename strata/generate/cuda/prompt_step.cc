@@ -26,17 +26,23 @@ namespace strata {
 PromptStep::PromptStep(const StepBlockLayout& layout, int max_rows)
     : layout_(layout), block_layout_({.max_page_patches = kMaxRows}), max_rows_(max_rows) {}
 
+int64_t PromptStep::DeviceBytes(const ModelGraph& graph, const StepBlockLayout& layout,
+                                int max_rows) {
+  DeviceRegion measure;
+  LayPromptMemory(graph, layout, max_rows, measure);
+  return measure.bytes();
+}
+
 absl::StatusOr<std::unique_ptr<PromptStep>> PromptStep::Create(Device& device,
                                                                const ModelGraph& graph,
                                                                const StepBlockLayout& layout,
                                                                int max_rows) {
   auto step = absl::WrapUnique(new PromptStep(layout, max_rows));
-  DeviceRegion measure;
-  LayPromptMemory(graph, layout, max_rows, measure);
-  absl::StatusOr<DeviceMemory> memory = device.Allocate(measure.bytes());
+  const int64_t bytes = DeviceBytes(graph, layout, max_rows);
+  absl::StatusOr<DeviceMemory> memory = device.Allocate(bytes);
   if (!memory.ok()) {
     return MachineError(absl::StrCat("prompts of ", max_rows, " tokens at once need ",
-                                     FormatByteSize(measure.bytes()),
+                                     FormatByteSize(bytes),
                                      " of GPU memory to work in: lower --prompt_batch"));
   }
   step->device_memory_ = *std::move(memory);

@@ -29,6 +29,9 @@ class PromptStep {
                                                             const StepBlockLayout& layout,
                                                             int max_rows);
 
+  // Of the device memory that Create takes.
+  static int64_t DeviceBytes(const ModelGraph& graph, const StepBlockLayout& layout, int max_rows);
+
   int max_rows() const { return max_rows_; }
   // Of device memory.
   int64_t bytes() const { return device_memory_.size(); }

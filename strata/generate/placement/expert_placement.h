@@ -146,7 +146,7 @@ class ExpertPlacement {
   bool said_slot0_ = false;
   bool in_prompt_ = false;
   std::optional<SlotLoan> loan_;
-  std::vector<int> indices_;  // Of one CountRouting; kept for its memory.
+  std::vector<int> uses_;  // Of a layer, by index; kept for its memory.
 };
 
 }  // namespace strata

@@ -22,6 +22,7 @@
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/kv_page.h"
 #include "strata/generate/kernels/cuda/launch.h"
+#include "strata/generate/kernels/cuda/prepare_heads.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 
@@ -67,7 +68,10 @@ struct AttendTask {
   const DeviceStep* step = nullptr;
   std::byte* const* page_table = nullptr;
   const float* queries = nullptr;  // [rows][num_heads][key_size], 16-byte aligned.
-  float* partials = nullptr;       // AttentionPartialFloats(), shared by all layers.
+  // With query.values, where PreparesHeads: of a step of one row, what PrepareHeads is given, which
+  // this kernel then does itself; both `queries` are null.
+  PrepareTask prepare;
+  float* partials = nullptr;  // AttentionPartialFloats(), shared by all layers.
   // AttentionTickets() words, zero before the first step and after each.
   uint32_t* tickets = nullptr;
   // Keys and values of earlier steps are read before the wait. The kernel right before this one
@@ -83,6 +87,9 @@ struct AttendTask {
 // Of the memory that a layer wants.
 int64_t AttentionPartialFloats(int num_rows, int num_heads, const KvLayer& kv);
 int64_t AttentionTickets(int num_rows, int num_heads, const KvLayer& kv);
+
+// Whether a step can leave PrepareHeads to AttendRows.
+bool PreparesHeads(int num_rows, const KvLayer& kv);
 
 absl::Status AttendRows(const AttendTask& task, const KernelStream& stream);
 

@@ -12,6 +12,7 @@
 #include "strata/generate/kernels/cuda/kernel_test.h"
 #include "strata/generate/kernels/cuda/kv_page.h"
 #include "strata/generate/kernels/cuda/kv_pages.h"
+#include "strata/generate/kernels/cuda/prepare_heads.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/numerics/numerics.h"
@@ -142,6 +143,18 @@ class AttendRowsTest : public KernelTest {
     return out;
   }
 
+  // Keys and values of all heads.
+  static std::vector<float> StoredAt(const KvPages& pages, const KvLayer& layer, int position) {
+    std::vector<float> stored;
+    for (int head = 0; head < layer.num_heads; ++head) {
+      for (int i = 0; i < layer.key_size; ++i) stored.push_back(pages.key(0, position, head, i));
+      for (int i = 0; i < layer.value_size; ++i) {
+        stored.push_back(pages.value(0, position, head, i));
+      }
+    }
+    return stored;
+  }
+
   void Check(const Case& c) {
     SCOPED_TRACE(testing::Message()
                  << static_cast<int>(c.format) << ", " << c.num_heads << " / " << c.num_kv_heads
@@ -219,6 +232,86 @@ TEST_F(AttendRowsTest, DoesNotDependOnHowRowsAreGrouped) {
       for (int i = 0; i < left * c.out_size(); ++i) {
         ASSERT_EQ(f32::Bits(some[i]), f32::Bits(all[first * c.out_size() + i]))
             << first << ", " << i;
+      }
+    }
+  }
+}
+
+// Queries, keys and values as projections leave them become ready in a kernel of their own, or in
+// attention itself: the same bits, in the output and in the pages.
+TEST_F(AttendRowsTest, PreparesTheHeadsOfOneRowItself) {
+  for (const KvFormat format : {KvFormat::kF16, KvFormat::kInt8}) {
+    for (const int position : {0, 70, 127, 128, 3000, 20000}) {
+      for (const int num_heads : {2, 16, 32}) {
+        const Case c = {
+            .format = format, .num_heads = num_heads, .num_kv_heads = 2, .positions = {position}};
+        const bool over_all_heads = position == 70;
+        const std::mt19937 before_scene = random_;
+        const Scene first_scene = MakeScene(c);
+        const KvLayer layer = {.format = format,
+                               .num_heads = 2,
+                               .key_size = c.key_size,
+                               .value_size = c.value_size,
+                               .offset = 512};
+        ASSERT_TRUE(PreparesHeads(1, layer));
+        DeviceStep step;
+        step.rows[0] = {.position = position, .first_page = first_scene.pages->first_page(0)};
+        const DeviceArray<DeviceStep> device_step(std::vector<DeviceStep>{step});
+        const int query_size = num_heads * c.key_size, key_size = 2 * c.key_size;
+        const DeviceArray<float> query(RandomValues(query_size)), key(RandomValues(key_size)),
+            value(RandomValues(key_size)), angles(RandomValues(64)), queries(query_size),
+            query_norm(RandomValues(query_size)), key_norm(RandomValues(key_size)),
+            partials(AttentionPartialFloats(1, num_heads, layer));
+        DeviceArray<uint32_t> tickets(AttentionTickets(1, num_heads, layer));
+        tickets.Clear();
+        const PrepareTask prepare = {
+            .num_rows = 1,
+            .num_heads = num_heads,
+            .kv = layer,
+            .query = {.values = query.data(), .stride = query_size},
+            .key = {.values = key.data(), .stride = key_size},
+            .value = {.values = value.data(), .stride = key_size},
+            .query_norm = {.weight = query_norm.data(), .over_all_heads = over_all_heads},
+            .key_norm = {.weight = key_norm.data(), .over_all_heads = over_all_heads},
+            .epsilon = 1e-6f,
+            .rotation = {.num_dims = 64, .angles = angles.data()},
+            .step = device_step.data(),
+            .fault = fault()};
+        std::vector<float> outputs[2], stored[2];
+        for (const bool by_attention : {false, true}) {
+          // With another key and value of the row itself, until they are stored.
+          random_ = before_scene;
+          const Scene scene = MakeScene(c);
+          PrepareTask own = prepare;
+          own.page_table = scene.pages->table();
+          const ActivationArrays out(1, c.out_size());
+          AttendTask task = {.num_rows = 1,
+                             .num_heads = num_heads,
+                             .kv = layer,
+                             .scale = c.scale(),
+                             .step = device_step.data(),
+                             .page_table = scene.pages->table(),
+                             .partials = partials.data(),
+                             .tickets = tickets.data(),
+                             .begins_early = true,
+                             .out = out.forms(),
+                             .fault = fault()};
+          if (by_attention) {
+            task.prepare = own;
+          } else {
+            own.queries = queries.data();
+            ASSERT_TRUE(PrepareHeads(own, stream_).ok());
+            task.queries = queries.data();
+          }
+          ASSERT_TRUE(AttendRows(task, stream_).ok());
+          FinishKernels();
+          outputs[by_attention] = out.values();
+          scene.pages->Download();
+          stored[by_attention] = StoredAt(*scene.pages, layer, position);
+        }
+        EXPECT_EQ(stored[0], stored[1]);
+        EXPECT_EQ(outputs[0], outputs[1]) << position << ", " << num_heads << " heads";
+        EXPECT_EQ(ReadFault(), kNoFault);
       }
     }
   }

@@ -25,16 +25,18 @@ struct DeviceEmbedding {
   const BlockTables* tables = nullptr;  // In device memory.
 };
 
+// A step of more than kMaxRows rows has a block for each kMaxRows of them, the last maybe for fewer,
+// and its layout no rotations.
 struct BeginStepTask {
-  int num_rows = 0;  // As in the block.
+  int num_rows = 0;  // As in the blocks.
   StepBlockLayout layout;
-  const std::byte* block = nullptr;  // At the address that the device uses.
+  const std::byte* block = nullptr;  // The first, at the address that the device uses.
   DeviceEmbedding embedding;
 
   // Device memory.
   const int32_t* drawn = nullptr;  // By sequence: what it drew last.
-  DeviceStep* step = nullptr;
-  float* rotary = nullptr;  // layout.rotary_floats().
+  DeviceStep* step = nullptr;      // One for each block.
+  float* rotary = nullptr;         // layout.rotary_floats().
   std::byte** page_table = nullptr;
   std::byte* expert_table = nullptr;  // 16-byte aligned entries of 32 bytes; null: never patched.
   uint32_t* fault_word = nullptr;     // Becomes kNoFault.

@@ -1,5 +1,6 @@
 #include "strata/generate/kernels/cuda/begin_step.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -87,6 +88,53 @@ TEST_F(BeginStepTest, EmbedsTokensOfEveryType) {
       }
     }
   }
+}
+
+TEST_F(BeginStepTest, TakesManyRowsInBlocks) {
+  constexpr int kRows = 3 * kMaxRows + 5;
+  const StepBlockLayout layout = {.max_page_patches = kMaxRows};
+  std::vector<std::byte> memory(4 * layout.bytes());
+  for (int i = 0; i < 4; ++i) {
+    StepBlock block(layout, memory.data() + i * layout.bytes());
+    for (int row = i * kMaxRows; row < std::min(kRows, (i + 1) * kMaxRows); ++row) {
+      block.AddRow({.token = (row * 7) % kTokens, .position = row}, row == kRows - 1);
+    }
+    ASSERT_TRUE(block.PatchPage(i, reinterpret_cast<std::byte*>(uintptr_t{100} + i)));
+  }
+  const std::vector<float> weights = RandomValues(kTokens * kColumns);
+  const DeviceArray<BlockTables> tables(std::vector<BlockTables>{MakeBlockTables()});
+  const DeviceArray<float> data(weights), x(kRows * kColumns), rotary(1);
+  const DeviceArray<std::byte*> page_table(4);
+  const DeviceArray<DeviceStep> steps(4);
+  const DeviceArray<int32_t> drawn(1);
+  const DeviceArray<uint32_t> fault_word(std::vector<uint32_t>{5});
+  Begin(layout, memory,
+        {.num_rows = kRows,
+         .embedding = {.type = BlockType::kF32,
+                       .rows = kTokens,
+                       .columns = kColumns,
+                       .data = reinterpret_cast<const std::byte*>(data.data()),
+                       .tables = tables.data()},
+         .drawn = drawn.data(),
+         .step = steps.data(),
+         .rotary = rotary.data(),
+         .page_table = page_table.data(),
+         .fault_word = fault_word.data(),
+         .x = x.data()});
+  const std::vector<float> found = x.Read();
+  for (int i = 0; i < kRows * kColumns; ++i) {
+    const int token = i / kColumns * 7 % kTokens;
+    ASSERT_EQ(f32::Bits(found[i]), f32::Bits(weights[token * kColumns + i % kColumns])) << i;
+  }
+  const std::vector<DeviceStep> found_steps = steps.Read();
+  const auto pages = page_table.Read();
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(found_steps[i].num_rows, i < 3 ? kMaxRows : 5);
+    EXPECT_EQ(found_steps[i].rows[4].position, i * kMaxRows + 4);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(pages[i]), 100 + static_cast<uintptr_t>(i));
+  }
+  EXPECT_EQ(found_steps[3].num_wanted, 1);
+  EXPECT_EQ(fault_word.Read()[0], kNoFault);
 }
 
 TEST_F(BeginStepTest, BringsRowsAnglesAndPatches) {

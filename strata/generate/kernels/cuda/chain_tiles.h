@@ -29,6 +29,7 @@ template <KvFormat kFormat>
 class ChainTiles {
  public:
   static constexpr bool kJoinsOnlyTile = false;
+  static constexpr bool kMayPrepare = false;
 
   __device__ ChainTiles(const AttendTask& task, const AttentionRow& work, float* shared)
       : task_(task),
@@ -39,13 +40,11 @@ class ChainTiles {
   // Nothing is read before the wait.
   __device__ void LoadEarly(int) const {}
 
-  // Tiles [first, first + step, ...) of the row.
-  __device__ void Run(int first, int step) {
+  // Tiles [first, first + step, ...) of the row. The chunk's queries are [heads][key_size].
+  __device__ void Run(const float* chunk_queries, int first, int step) {
     const int size = task_.kv.key_size;
-    const float* const from =
-        task_.queries + (int64_t{work_.row} * task_.num_heads + work_.heads.first_head) * size;
     for (int i = threadIdx.x; i < kAttentionHeads * size; i += kAttentionThreads) {
-      queries_[i] = i < work_.heads.count * size ? from[i] : 0.0f;
+      queries_[i] = i < work_.heads.count * size ? chunk_queries[i] : 0.0f;
     }
     for (int tile = first; tile < work_.tiles.count; tile += step) RunTile(tile);
   }

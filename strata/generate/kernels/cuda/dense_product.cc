@@ -35,6 +35,7 @@ absl::Status LaunchOutputsOfType(const DenseProduct& product, BlockType type,
     parameters.rows = std::min(rows_at_once, product.rows - row);
     parameters.first_row = row;
     parameters.x = RowsFrom(product.x, row);
+    parameters.norm = product.norm;
     for (int i = 0; i < product.num_outputs; ++i) {
       if (product.outputs[i].matrix.type != type) continue;
       parameters.outputs[parameters.num_outputs++] = TargetOf(product.outputs[i], row);
@@ -50,6 +51,7 @@ absl::Status LaunchOutputsOfType(const DenseProduct& product, BlockType type,
 absl::Status LaunchDenseProduct(const DenseProduct& product, const KernelStream& stream,
                                 const ProductPlan& plan) {
   CHECK(1 <= product.rows && product.rows <= kMaxRows) << product.rows;
+  CHECK(product.norm.x == nullptr || product.norm.residual.part == nullptr);
   CHECK(1 <= product.num_outputs && product.num_outputs <= kMaxDenseMatrices);
   for (int i = 0; i < product.num_outputs; ++i) {
     const DeviceMatrix& matrix = product.outputs[i].matrix;

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/launch.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/product_plan.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 
@@ -33,6 +34,9 @@ struct DenseOutput {
 struct DenseProduct {
   int rows = 1;         // 1 to kMaxRows.
   DeviceActivations x;  // In the form that each matrix asks for (ActivationFormOf).
+  // With an x, where TakesNorm (one_row_launch.h): x is what this norm would store in norm.out, of
+  // which the size alone counts; nothing is stored. It adds no part to the state.
+  NormTask norm;
   int num_outputs = 0;  // Their columns are x.size. Those of one type are computed by one kernel.
   DenseOutput outputs[kMaxDenseMatrices];
 };

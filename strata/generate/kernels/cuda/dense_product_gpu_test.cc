@@ -17,6 +17,7 @@
 #include "strata/generate/kernels/cuda/device_array.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/launch.h"
+#include "strata/generate/kernels/cuda/one_row_launch.h"
 #include "strata/generate/kernels/cuda/product_plan.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/kernels/cuda/test_vectors.h"
@@ -129,38 +130,67 @@ TEST_F(DenseProductGpuTest, HasTheBitsOfRowDotForEveryTypeAndNumberOfRows) {
 }
 
 TEST_F(DenseProductGpuTest, ScalesAddsBiasDividesAndAddsToTheResidual) {
-  const int rows = 3;
-  const TestMatrix q(BlockType::kQ4_K, 200, 512, random_);
-  const TestMatrix k(BlockType::kQ4_K, 33, 512, random_);
-  const TestMatrix v(BlockType::kQ6_K, 65, 512, random_);
-  const TestVectors x(ActivationForm::kA256, rows, 512, random_);
-  const DeviceArray<float> bias(RandomActivations(33, random_));
-  const std::vector<float> residual = RandomActivations(rows * 65, random_);
-  const DeviceArray<float> y_q(rows * 200), y_k(rows * 33), y_v(residual);
-  DenseProduct product = {.rows = rows, .x = x.on_device(), .num_outputs = 3};
-  product.outputs[0] = {.matrix = q.on_device(), .y = y_q.data(), .divisor = 3.0f};
-  product.outputs[1] = {.matrix = k.on_device(), .y = y_k.data()};
-  product.outputs[1].matrix.scale = 0.3f;
-  product.outputs[1].matrix.bias = bias.data();
-  product.outputs[2] = {
-      .matrix = v.on_device(), .y = y_v.data(), .residual = y_v.data(), .residual_scale = 0.22f};
-  for (DenseOutput& output : product.outputs) output.fault.word = fault()->data();
-  ASSERT_TRUE(LaunchDenseProduct(product, {}).ok());
+  for (const int rows : {1, 3}) {
+    const TestMatrix q(BlockType::kQ4_K, 200, 512, random_);
+    const TestMatrix k(BlockType::kQ4_K, 33, 512, random_);
+    const TestMatrix v(BlockType::kQ6_K, 65, 512, random_);
+    const TestVectors x(ActivationForm::kA256, rows, 512, random_);
+    const DeviceArray<float> bias(RandomActivations(33, random_));
+    const std::vector<float> residual = RandomActivations(rows * 65, random_);
+    const DeviceArray<float> y_q(rows * 200), y_k(rows * 33), y_v(residual);
+    DenseProduct product = {.rows = rows, .x = x.on_device(), .num_outputs = 3};
+    product.outputs[0] = {.matrix = q.on_device(), .y = y_q.data(), .divisor = 3.0f};
+    product.outputs[1] = {.matrix = k.on_device(), .y = y_k.data()};
+    product.outputs[1].matrix.scale = 0.3f;
+    product.outputs[1].matrix.bias = bias.data();
+    product.outputs[2] = {
+        .matrix = v.on_device(), .y = y_v.data(), .residual = y_v.data(), .residual_scale = 0.22f};
+    for (DenseOutput& output : product.outputs) output.fault.word = fault()->data();
+    ASSERT_TRUE(LaunchDenseProduct(product, {}).ok());
 
-  std::vector<float> expected_q = q.Times(x, rows);
-  for (float& value : expected_q) value = f32::Div(value, 3.0f);
-  EXPECT_TRUE(SameBits(y_q.Read(), expected_q, expected_q.size()));
-  std::vector<float> expected_k = k.Times(x, rows);
-  const std::vector<float> addends = bias.Read();
-  for (size_t i = 0; i < expected_k.size(); ++i) {
-    expected_k[i] = f32::Add(f32::Mul(expected_k[i], 0.3f), addends[i % 33]);
+    std::vector<float> expected_q = q.Times(x, rows);
+    for (float& value : expected_q) value = f32::Div(value, 3.0f);
+    EXPECT_TRUE(SameBits(y_q.Read(), expected_q, expected_q.size()));
+    std::vector<float> expected_k = k.Times(x, rows);
+    const std::vector<float> addends = bias.Read();
+    for (size_t i = 0; i < expected_k.size(); ++i) {
+      expected_k[i] = f32::Add(f32::Mul(expected_k[i], 0.3f), addends[i % 33]);
+    }
+    EXPECT_TRUE(SameBits(y_k.Read(), expected_k, expected_k.size()));
+    std::vector<float> expected_v = v.Times(x, rows);
+    for (size_t i = 0; i < expected_v.size(); ++i) {
+      expected_v[i] = f32::Add(residual[i], f32::Mul(expected_v[i], 0.22f));
+    }
+    EXPECT_TRUE(SameBits(y_v.Read(), expected_v, expected_v.size()));
   }
-  EXPECT_TRUE(SameBits(y_k.Read(), expected_k, expected_k.size()));
-  std::vector<float> expected_v = v.Times(x, rows);
-  for (size_t i = 0; i < expected_v.size(); ++i) {
-    expected_v[i] = f32::Add(residual[i], f32::Mul(expected_v[i], 0.22f));
+}
+
+TEST_F(DenseProductGpuTest, AStepOfOneRowTakesItsVectorAsValues) {
+  for (const BlockTypeInfo& info : AllBlockTypes()) {
+    const std::optional<ActivationForm> form = ActivationFormOf(info.type);
+    if (!form.has_value()) continue;
+    for (const int64_t columns : WidthsOf(info.type)) {
+      if (!TakesValues(info.type, columns, 1, 1)) continue;
+      constexpr int kRows = 77;
+      const TestMatrix matrix(info.type, kRows, columns, random_);
+      const TestVectors x(*form, 1, columns, random_);
+      const std::vector<float> expected = matrix.Times(x, 1);
+      const DeviceArray<float> y(kRows);
+      for (const ProductPlan& plan :
+           {ProductPlan{}, ProductPlan{.tile_rows = 1, .threads = 64},
+            ProductPlan{.tile_rows = 32, .threads = 256, .early_weights = false}}) {
+        y.Poison();
+        DenseProduct product = {.x = {.size = columns, .values = x.on_device().values},
+                                .num_outputs = 1};
+        product.outputs[0] = {
+            .matrix = matrix.on_device(), .y = y.data(), .fault = {.word = fault()->data()}};
+        ASSERT_TRUE(LaunchDenseProduct(product, {}, plan).ok());
+        ASSERT_TRUE(SameBits(y.Read(), expected, kRows))
+            << info.name << ", " << columns << " columns";
+      }
+    }
   }
-  EXPECT_TRUE(SameBits(y_v.Read(), expected_v, expected_v.size()));
+  EXPECT_EQ(fault()->Read()[0], kNoFault);
 }
 
 TEST_F(DenseProductGpuTest, ReportsTheFirstRowWhoseProductIsNotFinite) {

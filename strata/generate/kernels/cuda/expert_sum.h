@@ -20,10 +20,14 @@ namespace strata {
 
 struct ExpertSum {
   int rows = 1;
-  DeviceActivations hidden;  // By entry, in the form that `down` asks for.
+  // By entry, in the form that `down` asks for; as values alone where TakesValues (one_row_launch.h).
+  DeviceActivations hidden;
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // [num_experts], in device memory.
   DeviceExpertMatrix down;
+  // The routing and the table are read before the wait: the kernel right before this one stored none
+  // of them.
+  bool early_choice = false;
   FaultReport fault;  // Told when a down product is not finite, with the entry's row.
 
   const float* shared = nullptr;       // [rows][down.rows]; null: none.

@@ -18,6 +18,7 @@
 #include "strata/generate/kernels/cuda/expert_sum.h"
 #include "strata/generate/kernels/cuda/gated_product.h"
 #include "strata/generate/kernels/cuda/launch.h"
+#include "strata/generate/kernels/cuda/one_row_launch.h"
 #include "strata/generate/kernels/cuda/product_plan.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/kernels/cuda/test_experts.h"
@@ -90,27 +91,30 @@ class TestLayer {
     tickets_.Clear();
   }
 
+  // Hidden vectors have no int8 forms from now on.
+  void PassValuesAlone() { values_alone_ = true; }
+
   absl::Status LaunchGated(int rows, const KernelStream& stream, const ProductPlan& plan) {
-    return LaunchGatedExperts(
-        {.rows = rows,
-         .x = x_.on_device(),
-         .routing = routing_.on_device(),
-         .experts = table_.data(),
-         .gate = gate_.on_device(),
-         .up = up_.on_device(1),
-         .activation = shape_.activation,
-         .hidden = {.vectors = hidden_.on_device(), .tickets = tickets_.data()},
-         .faults = {.gate = {fault_.data(), 1},
-                    .up = {fault_.data(), 2},
-                    .hidden = {fault_.data(), 3}}},
-        stream, plan);
+    return LaunchGatedExperts({.rows = rows,
+                               .x = x_.on_device(),
+                               .routing = routing_.on_device(),
+                               .experts = table_.data(),
+                               .gate = gate_.on_device(),
+                               .up = up_.on_device(1),
+                               .activation = shape_.activation,
+                               .hidden = {.vectors = hidden(), .tickets = tickets_.data()},
+                               .faults = {.gate = {fault_.data(), 1},
+                                          .up = {fault_.data(), 2},
+                                          .hidden = {fault_.data(), 3}}},
+                              stream, plan);
   }
   absl::Status LaunchSum(int rows, const KernelStream& stream, const ProductPlan& plan) {
     return LaunchExpertSum({.rows = rows,
-                            .hidden = hidden_.on_device(),
+                            .hidden = hidden(),
                             .routing = routing_.on_device(),
                             .experts = table_.data(),
                             .down = down_.on_device(2),
+                            .early_choice = true,  // Stored long ago.
                             .fault = {fault_.data(), 4},
                             .shared = shared_.data(),
                             .shared_gate = shared_gate_.data(),
@@ -148,9 +152,11 @@ class TestLayer {
   }
 
   void ExpectEqual(int rows) {
-    hidden_.Read();
-    for (int entry = 0; entry < rows * kChosen; ++entry) {
-      ASSERT_TRUE(hidden_.Equals(entry, expected_hidden_[entry])) << "entry " << entry;
+    if (!values_alone_) {
+      hidden_.Read();
+      for (int entry = 0; entry < rows * kChosen; ++entry) {
+        ASSERT_TRUE(hidden_.Equals(entry, expected_hidden_[entry])) << "entry " << entry;
+      }
     }
     const std::vector<float> y = y_.Read();
     for (int64_t i = 0; i < rows * shape_.width; ++i) {
@@ -162,7 +168,14 @@ class TestLayer {
   }
 
  private:
+  DeviceActivations hidden() const {
+    DeviceActivations vectors = hidden_.on_device();
+    if (values_alone_) vectors.a32 = vectors.a256 = DeviceInt8Rows();
+    return vectors;
+  }
+
   const LayerShape shape_;
+  bool values_alone_ = false;
   const TestExpertMatrix gate_, up_, down_;
   const DeviceArray<DeviceExpert> table_;
   const TestVectors x_;
@@ -193,6 +206,44 @@ TEST_F(ExpertsGpuTest, HasTheBitsOfPlainLoopsForEveryNumberOfRows) {
       }
     }
   }
+}
+
+TEST_F(ExpertsGpuTest, AStepOfOneRowTakesHiddenVectorsAsValues) {
+  int num_tested = 0;
+  for (const LayerShape& shape : kShapes) {
+    SCOPED_TRACE(InfoOf(shape.gate_type).name);
+    if (!TakesValues(shape.down_type, shape.inner, 1, kChosen)) continue;
+    ++num_tested;
+    TestLayer layer(shape, random_);
+    layer.ComputeExpected();
+    layer.PassValuesAlone();
+    for (const ProductPlan& plan :
+         {ProductPlan{}, ProductPlan{.tile_rows = 1, .threads = 64}, ProductPlan{.tile_rows = 4},
+          ProductPlan{.tile_rows = 32, .threads = 128, .early_weights = false}}) {
+      ASSERT_TRUE(layer.LaunchGated(1, {}, plan).ok());
+      ASSERT_TRUE(layer.LaunchSum(1, {}, plan).ok());
+      layer.ExpectEqual(1);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GE(num_tested, 7);
+}
+
+TEST_F(ExpertsGpuTest, StepsOfOneRowAreTheSameWhenKernelsAreLaunchedProgrammatically) {
+  TestLayer layer(kShapes[0], random_);
+  layer.ComputeExpected();
+  layer.PassValuesAlone();
+  cudaStream_t stream;
+  CheckCuda(cudaStreamCreate(&stream));
+  for (int i = 0; i < 300; ++i) {
+    const KernelStream programmatic = {.stream = stream, .programmatic = true};
+    ASSERT_TRUE(layer.LaunchGated(1, programmatic, {}).ok());
+    ASSERT_TRUE(layer.LaunchSum(1, programmatic, {}).ok());
+    if (i % 10 != 0) continue;
+    layer.ExpectEqual(1);
+    if (HasFatalFailure()) break;
+  }
+  CheckCuda(cudaStreamDestroy(stream));
 }
 
 TEST_F(ExpertsGpuTest, IsTheSameWhenKernelsAreLaunchedProgrammatically) {

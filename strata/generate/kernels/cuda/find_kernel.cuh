@@ -3,16 +3,28 @@
 #define STRATA_GENERATE_KERNELS_CUDA_FIND_KERNEL_CUH_
 
 #include "strata/core/block_type.h"
+#include "strata/generate/kernels/cuda/group_dot.h"
+#include "strata/generate/kernels/cuda/one_row_kernel.cuh"
+#include "strata/generate/kernels/cuda/one_row_parameters.h"
 #include "strata/generate/kernels/cuda/product_kernel.cuh"
 #include "strata/generate/kernels/cuda/product_kernels.h"
+#include "strata/generate/kernels/cuda/product_parameters.h"
 
 namespace strata {
 
 template <BlockType kType>
 ProductKernelPointer KernelOf(int vectors) {
-  return vectors == 1   ? ProductKernel<kType, 1>
-         : vectors == 2 ? ProductKernel<kType, 2>
-                        : ProductKernel<kType, 4>;
+  constexpr bool kHasGroups = GroupFormatOf(kType).kind != WeightKind::kNumbers;
+  return vectors == 1 ? ProductKernel < kType, kHasGroups ? 2 : 1 >
+     : vectors == 2   ? ProductKernel<kType, 2>
+                      : ProductKernel<kType, 4>;
+}
+
+template <BlockType kType>
+OneRowKernelPointer OneRowKernelOf(ProductMode mode) {
+  return mode == ProductMode::kDense   ? OneRowDense<kType>
+         : mode == ProductMode::kGated ? OneRowGated<kType>
+                                       : OneRowSum<kType>;
 }
 
 // Among these types.
@@ -20,6 +32,13 @@ template <BlockType... kTypes>
 ProductKernelPointer FindKernelAmong(BlockType type, int vectors) {
   ProductKernelPointer found = nullptr;
   ((found = type == kTypes ? KernelOf<kTypes>(vectors) : found), ...);
+  return found;
+}
+
+template <BlockType... kTypes>
+OneRowKernelPointer FindOneRowKernelAmong(BlockType type, ProductMode mode) {
+  OneRowKernelPointer found = nullptr;
+  ((found = type == kTypes ? OneRowKernelOf<kTypes>(mode) : found), ...);
   return found;
 }
 

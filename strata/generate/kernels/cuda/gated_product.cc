@@ -86,6 +86,7 @@ absl::Status LaunchGatedDense(const GatedDense& product, const KernelStream& str
     parameters.rows = std::min(rows_at_once, product.rows - row);
     parameters.first_row = row;
     parameters.x = RowsFrom(product.x, row);
+    parameters.norm = product.norm;
     GatedTarget& target = parameters.gated;
     target.gate = MatrixOutputOf(gate, product.faults.gate);
     target.up = MatrixOutputOf(product.up, product.faults.up);

@@ -13,6 +13,7 @@
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/launch.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/product_plan.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/model/gated_activation.h"
@@ -52,6 +53,7 @@ struct GatedExperts {
 struct GatedDense {
   int rows = 1;
   DeviceActivations x;
+  NormTask norm;          // As DenseProduct's.
   DeviceMatrix gate, up;  // Of one shape.
   GatedActivation activation = GatedActivation::kSilu;
   HiddenRows hidden;  // By row.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/product_parameters.h"
 
 namespace strata {
@@ -14,6 +15,19 @@ extern __shared__ __align__(128) uint8_t shared_memory[];
 template <typename T>
 __device__ __forceinline__ T* Shared(int offset) {
   return reinterpret_cast<T*>(shared_memory + offset);
+}
+
+// Of an entry of the routing; below num_experts whatever the memory holds.
+__device__ __forceinline__ int ChoiceOf(const DeviceRouting& routing, int entry) {
+  const auto choice = static_cast<unsigned>(__ldcg(routing.experts + entry));
+  return static_cast<int>(min(choice, static_cast<unsigned>(routing.num_experts - 1)));
+}
+
+// Where a matrix of an expert begins.
+__device__ __forceinline__ uint64_t AddressOf(const DeviceExpert& entry,
+                                              const MatrixOutput& matrix) {
+  return __ldcg(reinterpret_cast<const unsigned long long*>(&entry.parts[matrix.part])) +
+         matrix.offset;
 }
 
 // What a block computes between two loads: a tile, or the experts of a tile from first_expert on
@@ -81,7 +95,7 @@ class SlotLists {
     const int i = threadIdx.x;
     if (i < count) {
       Shared<int>(p_.shared.entries)[i] = i;
-      SetExpert(i, i, Choice(i));
+      SetExpert(i, i, ChoiceOf(p_.routing, i));
       FillWeight(i);
     }
     if (i <= count) Shared<int>(p_.shared.first_slots)[i] = i;
@@ -94,7 +108,7 @@ class SlotLists {
     int* const choices = Shared<int>(p_.shared.choices);
     int* const entries = Shared<int>(p_.shared.entries);
     for (int e = threadIdx.x; e < count; e += blockDim.x) {
-      choices[e] = Choice(e);
+      choices[e] = ChoiceOf(p_.routing, e);
       FillWeight(e);
     }
     __syncthreads();
@@ -140,12 +154,6 @@ class SlotLists {
     return num_experts;
   }
 
-  __device__ int Choice(int entry) const {
-    const auto choice = static_cast<unsigned>(p_.routing.experts[entry]);
-    const auto last = static_cast<unsigned>(p_.routing.num_experts - 1);
-    return static_cast<int>(choice < last ? choice : last);
-  }
-
   __device__ void FillWeight(int entry) const {
     if (p_.mode != ProductMode::kSum) return;
     Shared<float>(p_.shared.routing)[entry] = p_.routing.weights[entry];
@@ -161,10 +169,6 @@ class SlotLists {
     } else {
       bases[expert] = AddressOf(entry, p_.sum.down);
     }
-  }
-
-  __device__ static uint64_t AddressOf(const DeviceExpert& entry, const MatrixOutput& matrix) {
-    return reinterpret_cast<uint64_t>(entry.parts[matrix.part] + matrix.offset);
   }
 
   const ProductParameters& p_;

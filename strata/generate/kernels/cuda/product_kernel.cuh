@@ -18,12 +18,6 @@
 
 namespace strata {
 
-// The grid of a type in device memory; null without one.
-template <BlockType kType>
-__device__ const uint32_t* GridOf() {
-  return nullptr;
-}
-
 // Asks for what a step computes with: its weights and, where they differ from step to step, its
 // activations.
 template <BlockType kType>

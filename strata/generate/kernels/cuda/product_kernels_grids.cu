@@ -3,7 +3,9 @@
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/cuda/device_block_tables.h"
 #include "strata/generate/kernels/cuda/find_kernel.cuh"
+#include "strata/generate/kernels/cuda/one_row_parameters.h"
 #include "strata/generate/kernels/cuda/product_kernels.h"
+#include "strata/generate/kernels/cuda/product_parameters.h"
 
 namespace strata {
 
@@ -40,6 +42,12 @@ ProductKernelPointer FindKernelOfGrids(BlockType type, int vectors) {
   return FindKernelAmong<BlockType::kIQ2_XXS, BlockType::kIQ2_XS, BlockType::kIQ2_S,
                          BlockType::kIQ3_XXS, BlockType::kIQ3_S, BlockType::kIQ1_S,
                          BlockType::kIQ1_M>(type, vectors);
+}
+
+OneRowKernelPointer FindOneRowKernelOfGrids(BlockType type, ProductMode mode) {
+  return FindOneRowKernelAmong<BlockType::kIQ2_XXS, BlockType::kIQ2_XS, BlockType::kIQ2_S,
+                         BlockType::kIQ3_XXS, BlockType::kIQ3_S, BlockType::kIQ1_S,
+                         BlockType::kIQ1_M>(type, mode);
 }
 
 }  // namespace strata

@@ -12,6 +12,7 @@
 #include "strata/core/status_macros.h"
 #include "strata/generate/kernels/cuda/group_dot.h"
 #include "strata/generate/kernels/cuda/launch.h"
+#include "strata/generate/kernels/cuda/one_row_launch.h"
 #include "strata/generate/kernels/cuda/product_kernels.h"
 #include "strata/generate/kernels/cuda/product_parameters.h"
 #include "strata/generate/kernels/cuda/product_plan.h"
@@ -208,11 +209,16 @@ absl::Status LaunchProduct(absl::string_view name, BlockType type, int64_t colum
                            ProductParameters parameters, const ProductPlan& plan,
                            const KernelStream& stream) {
   const BlockTypeInfo& info = InfoOf(type);
-  const int vectors = plan.vectors > 0 ? plan.vectors : ChooseVectors(parameters);
-  const ProductKernelPointer kernel = FindKernel(type, vectors);
   const GroupFormat format = GroupFormatOf(type);
   const bool is_numbers = format.kind == WeightKind::kNumbers;
-  if (kernel == nullptr || columns % (is_numbers ? 4 : info.block_weights) != 0) {
+  const bool is_shape = columns % (is_numbers ? 4 : info.block_weights) == 0;
+  if (plan.vectors == 0 && is_shape && RunsAsOneRow(type, columns, parameters)) {
+    return LaunchOneRow(name, type, columns, parameters, plan, stream);
+  }
+  const int wanted_vectors = plan.vectors > 0 ? plan.vectors : ChooseVectors(parameters);
+  const int vectors = is_numbers ? wanted_vectors : std::max(wanted_vectors, 2);
+  const ProductKernelPointer kernel = FindKernel(type, vectors);
+  if (kernel == nullptr || !is_shape) {
     return absl::UnimplementedError(
         absl::StrCat(name, ": no kernel for weights of ", info.name, " in rows of ", columns));
   }

@@ -11,6 +11,12 @@
 
 namespace strata {
 
+// The grid of a type in device memory; null without one.
+template <BlockType kType>
+__device__ const uint32_t* GridOf() {
+  return nullptr;
+}
+
 // 16 bytes, both addresses aligned; of the source only the first `bytes`, the rest become zeros.
 __device__ __forceinline__ void CopyAsync16(uint8_t* to, uint64_t from, int bytes) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));

@@ -7,6 +7,7 @@
 
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/model/gated_activation.h"
 
@@ -99,9 +100,11 @@ struct ProductParameters {
   bool is_aligned = false;    // All rows and groups begin at multiples of 16 bytes.
   bool groups_first = false;  // Neighbouring threads take groups of a row, not rows of a group.
   bool early_weights = true;
+  bool early_choice = false;  // kSum: see ExpertSum.
   SharedLayout shared;
 
   DeviceActivations x;    // kSum: by entry, else by row.
+  NormTask norm;          // With an x, of a step of one row: what makes the vector.
   DeviceRouting routing;  // Without experts, `experts` is null.
   const DeviceExpert* experts = nullptr;
 

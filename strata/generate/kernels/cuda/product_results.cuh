@@ -27,10 +27,14 @@ __device__ __forceinline__ float AddToResidual(const float* residual, int64_t at
   return residual == nullptr ? value : f32::Add(residual[at], f32::Mul(value, scale));
 }
 
+__device__ __forceinline__ float DenseValue(const DenseTarget& target, int row, float value) {
+  const float y = ScaleAndAddBias(target.matrix, 0, row, value);
+  return target.divisor == 1.0f ? y : f32::Div(y, target.divisor);
+}
+
 __device__ __forceinline__ void StoreDense(const DenseTarget& target, int vector, int row,
                                            float value) {
-  float y = ScaleAndAddBias(target.matrix, 0, row, value);
-  if (target.divisor != 1.0f) y = f32::Div(y, target.divisor);
+  const float y = DenseValue(target, row, value);
   const int64_t at = int64_t{vector} * target.matrix.rows + row;
   target.y[at] = AddToResidual(target.residual, at, target.residual_scale, y);
 }

@@ -202,22 +202,22 @@ class Bench {
     };
     const FaultReport fault = {.word = fault_.data()};
     if (case_.kind == Kind::kGated) {
-      return LaunchGatedExperts(
-          {.rows = rows_,
-           .x = x_.on_device(),
-           .routing = routing,
-           .experts = table_.data(),
-           .gate = matrix(0),
-           .up = matrix(1),
-           .hidden = {.vectors = hidden_.on_device(), .tickets = tickets_.data()},
-           .faults = {.gate = fault, .up = fault, .hidden = fault}},
-          stream, plan);
+      return LaunchGatedExperts({.rows = rows_,
+                                 .x = x_.on_device(),
+                                 .routing = routing,
+                                 .experts = table_.data(),
+                                 .gate = matrix(0),
+                                 .up = matrix(1),
+                                 .hidden = {.vectors = Hidden(), .tickets = tickets_.data()},
+                                 .faults = {.gate = fault, .up = fault, .hidden = fault}},
+                                stream, plan);
     }
     return LaunchExpertSum({.rows = rows_,
                             .hidden = x_.on_device(),
                             .routing = routing,
                             .experts = table_.data(),
                             .down = matrix(2),
+                            .early_choice = true,
                             .fault = fault,
                             .y = y_.data()},
                            stream, plan);
@@ -229,6 +229,13 @@ class Bench {
   }
 
  private:
+  // Of one row values alone, as an engine does: then down brings them into their form.
+  DeviceActivations Hidden() const {
+    DeviceActivations hidden = hidden_.on_device();
+    if (rows_ == 1) hidden.a32 = hidden.a256 = DeviceInt8Rows();
+    return hidden;
+  }
+
   static ActivationForm HiddenForm(const Case& c) {
     if (c.kind != Kind::kGated) return ActivationForm::kF32;
     return c.rows % 256 == 0 ? ActivationForm::kA256 : ActivationForm::kA32;

@@ -36,7 +36,7 @@ constexpr int64_t MaxPromptTiles(int64_t num_entries, int num_experts, int tile_
 // The faster tile as measured (docs/benchmarks): a wide one meets each weight less often, and more of
 // it is empty where experts have few rows. No choice changes a bit of a result.
 constexpr int PromptTileEntries(int64_t num_entries, int num_experts) {
-  return num_entries / num_experts >= 1024 ? 128 : 64;
+  return num_entries / num_experts >= 256 ? 128 : 64;
 }
 
 absl::Status GroupPromptRows(int rows, const DeviceRouting& routing, const PromptGroups& groups,

@@ -32,7 +32,7 @@ struct WarpGroup {
         buffer(group % 2),
         lane(threadIdx.x % 32),
         first_row(threadIdx.x / 32 % 4 * 32),
-        first_activation(threadIdx.x / 128 * 8 * kTiles),
+        first_activation(threadIdx.x / kPromptTileWeights * 8 * kTiles),
         weights(SharedAddress(&buffers.weights[buffer][first_row * kPromptStride]) +
                 OffsetInA(lane, kPromptStride)),
         activations(SharedAddress(&buffers.activations[buffer][first_activation * kPromptStride]) +

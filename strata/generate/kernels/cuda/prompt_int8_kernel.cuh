@@ -25,7 +25,7 @@ __device__ __forceinline__ int BlocksOfGroup(const PromptArguments& p, int group
 }
 
 template <BlockType kType, int kTiles>
-__global__ void __launch_bounds__(kPromptThreads, 1)
+__global__ void __launch_bounds__(kInt8Threads, 1)
     PromptInt8Kernel(const __grid_constant__ PromptArguments p) {
   using Shared = PromptShared<kType, kTiles>;
   extern __shared__ uint4 memory[];
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kPromptThreads, 1)
   __syncthreads();
 
   float results[2][kTiles][4] = {};
-  const int multiplies_at = threadIdx.x < kPromptThreads / 2 ? 1 : 0;
+  const int multiplies_at = threadIdx.x < kInt8Threads / 2 ? 1 : 0;
 #pragma unroll 1
   for (int group = 0; group < num_groups; ++group) {
     if (group + 1 < num_groups) {
@@ -77,15 +77,17 @@ __global__ void __launch_bounds__(kPromptThreads, 1)
     WaitForCopies<0>();
     __syncthreads();
   }
-  StoreResults<kTiles>(p, shared.rows, results);
+  StoreResults(p, shared.rows, results);
 }
 
 template <BlockType kType>
 PromptKernel PromptKernelOf(bool is_wide) {
   if (is_wide) {
-    return {PromptInt8Kernel<kType, 8>, sizeof(typename PromptShared<kType, 8>::Buffers), 128};
+    return {PromptInt8Kernel<kType, 4>, sizeof(typename PromptShared<kType, 4>::Buffers), 128,
+            kInt8Threads};
   }
-  return {PromptInt8Kernel<kType, 4>, sizeof(typename PromptShared<kType, 4>::Buffers), 64};
+  return {PromptInt8Kernel<kType, 2>, sizeof(typename PromptShared<kType, 2>::Buffers), 64,
+          kInt8Threads};
 }
 
 // That of `type` if it is among these; else a null kernel.

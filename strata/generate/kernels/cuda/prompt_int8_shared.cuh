@@ -14,6 +14,11 @@
 
 namespace strata {
 
+// Of a block: with 16 warps a multiprocessor has others to go on with while one waits.
+inline constexpr int kInt8Threads = 512;
+// That share the same rows of weights, each with activations of its own.
+inline constexpr int kInt8WarpsOfRows = kInt8Threads / kPromptTileWeights;
+
 // 256 bytes of a row, padded so that 8 rows of 16 bytes lie in different banks.
 inline constexpr int kPromptStride = 256 + 16;
 // The digits of 16 sums (DigitsOfSum): 16 high ones, 16 low ones, padded likewise.
@@ -35,7 +40,7 @@ template <BlockType kType, int kTiles>
 struct PromptShared {
   static constexpr PromptFormat kFormat = PromptFormatOf(kType);
   static constexpr bool kA32 = MeetsA32(kFormat.chain);
-  static constexpr int kActivations = 16 * kTiles;
+  static constexpr int kActivations = 8 * kTiles * kInt8WarpsOfRows;
   static constexpr int kScales = ScalesOf(kFormat.chain);
   static constexpr int kFactors = FactorsOf(kFormat.chain);
   static constexpr bool kMins256 = kFormat.has_mins && !kA32;
@@ -68,7 +73,7 @@ __device__ __forceinline__ void CopyAlignedRows(const uint8_t* const* rows, int6
   constexpr int kUnits = Raw::kWords * 16 / kUnit;
   const int units = (bytes + kUnit - 1) / kUnit;
 #pragma unroll 4
-  for (int i = threadIdx.x; i < kPromptTileWeights * kUnits; i += kPromptThreads) {
+  for (int i = threadIdx.x; i < kPromptTileWeights * kUnits; i += kInt8Threads) {
     const int row = i / kUnits;
     const int unit = i % kUnits;
     if (unit >= units) continue;
@@ -83,7 +88,7 @@ template <typename Raw>
 __device__ __forceinline__ void MoveRows(const uint8_t* const* rows, int64_t offset, int bytes,
                                          uint8_t* raw) {
   constexpr int kWords = Raw::kWords * 4;
-  for (int i = threadIdx.x; i < kPromptTileWeights * kWords; i += kPromptThreads) {
+  for (int i = threadIdx.x; i < kPromptTileWeights * kWords; i += kInt8Threads) {
     const int row = i / kWords;
     const int at = i % kWords * 4;
     if (at >= bytes) continue;
@@ -110,7 +115,7 @@ __device__ __forceinline__ void CopyRawRows(const PromptArguments& p, const uint
     return MoveRows<Raw>(rows, offset, bytes, raw);
   } else {
 #pragma unroll 4
-    for (int i = threadIdx.x; i < kPromptTileWeights * Raw::kWords; i += kPromptThreads) {
+    for (int i = threadIdx.x; i < kPromptTileWeights * Raw::kWords; i += kInt8Threads) {
       const int row = i / Raw::kWords;
       const int word = i % Raw::kWords;
       const auto address = reinterpret_cast<uintptr_t>(rows[row] + offset);
@@ -133,7 +138,7 @@ __device__ __forceinline__ void CopyActivations(
   const int run = threadIdx.x % 16;
   if (run < 2 * blocks) {
 #pragma unroll
-    for (int i = threadIdx.x / 16; i < Shared::kActivations; i += kPromptThreads / 16) {
+    for (int i = threadIdx.x / 16; i < Shared::kActivations; i += kInt8Threads / 16) {
       CopyLater<16>(
           SharedAddress(&shared.activations[buffer][i * kPromptStride + 16 * run]),
           x.q + int64_t{shared.rows.vectors[i]} * p.columns + int64_t{group} * 256 + 16 * run);
@@ -141,7 +146,7 @@ __device__ __forceinline__ void CopyActivations(
   }
   if constexpr (Shared::kA32) {
     const int all_blocks = p.columns / 32;
-    for (int i = threadIdx.x; i < 8 * Shared::kActivations; i += kPromptThreads) {
+    for (int i = threadIdx.x; i < 8 * Shared::kActivations; i += kInt8Threads) {
       const int block = i % 8;
       const int activation = i / 8;
       if (block >= blocks) continue;

@@ -23,15 +23,18 @@ __device__ __forceinline__ void StoreWords(const uint32_t (&words)[8], uint8_t* 
   quads[1] = make_uint4(words[4], words[5], words[6], words[7]);
 }
 
-// Half of the group of one row; what the group has once is the first half's, its mins the second's.
-template <int kHalf, BlockType kType, int kTiles, typename Bytes>
-__device__ __forceinline__ void UnpackHalf(const Bytes& bytes, int row, int blocks, int buffer,
+inline constexpr int kUnpackParts = kInt8Threads / kPromptTileWeights;
+inline constexpr int kBlocksOfPart = 8 / kUnpackParts;
+
+// A part of the group of one row; what the group has once is the first part's, its mins the last's.
+template <int kPart, BlockType kType, int kTiles, typename Bytes>
+__device__ __forceinline__ void UnpackPart(const Bytes& bytes, int row, int blocks, int buffer,
                                            typename PromptShared<kType, kTiles>::Buffers& shared) {
   using Shared = PromptShared<kType, kTiles>;
   uint8_t* const to = &shared.weights[buffer][row * kPromptStride];
   if constexpr (Shared::kA32) {
 #pragma unroll
-    for (int i = 4 * kHalf; i < 4 * kHalf + 4; ++i) {
+    for (int i = kBlocksOfPart * kPart; i < kBlocksOfPart * (kPart + 1); ++i) {
       if (i >= blocks) return;
       PromptBlock block;
       UnpackForPrompt<kType>(bytes, i, block);
@@ -47,7 +50,7 @@ __device__ __forceinline__ void UnpackHalf(const Bytes& bytes, int row, int bloc
   } else {
     Format256<kType> format(bytes, PromptGrid<kType>());
 #pragma unroll
-    for (int s = 4 * kHalf; s < 4 * kHalf + 4; ++s) {
+    for (int s = kBlocksOfPart * kPart; s < kBlocksOfPart * (kPart + 1); ++s) {
       PromptWords words;
       UnpackForPrompt<kType>(bytes, format, s, words);
       StoreWords(words.word, to + 32 * s);
@@ -58,10 +61,10 @@ __device__ __forceinline__ void UnpackHalf(const Bytes& bytes, int row, int bloc
         shared.factors[buffer][2 * s + 1][row] = words.factor[1];
       }
     }
-    if constexpr (kHalf == 0) {
+    if constexpr (kPart == 0) {
       shared.scales[buffer][0][row] = format.scale;
       if constexpr (Shared::kMins256) shared.min_scales[buffer][0][row] = format.min_scale;
-    } else if constexpr (Shared::kMins256) {
+    } else if constexpr (kPart == kUnpackParts - 1 && Shared::kMins256) {
       const PromptMins mins = MinsForPrompt<kType>(bytes);
       *reinterpret_cast<uint4*>(&shared.mins[buffer][16 * row]) =
           make_uint4(mins.word[0], mins.word[1], mins.word[2], mins.word[3]);
@@ -84,7 +87,19 @@ __device__ __forceinline__ void UnpackSums(const uint8_t* sums, uint8_t* digits)
   *reinterpret_cast<uint2*>(digits + 16) = make_uint2(low[0], low[1]);
 }
 
-// A thread has a row of weights and one of its halves, so that the lanes of a warp read the same
+// Calls unpack.operator()<part>() with this thread's part.
+template <int kPart = 0, typename Unpack>
+__device__ __forceinline__ void WithOwnPart(Unpack unpack) {
+  if constexpr (kPart < kUnpackParts) {
+    if (threadIdx.x / kPromptTileWeights == kPart) {
+      unpack.template operator()<kPart>();
+    } else {
+      WithOwnPart<kPart + 1>(unpack);
+    }
+  }
+}
+
+// A thread has a row of weights and one of its parts, so that the lanes of a warp read the same
 // words of different rows.
 template <BlockType kType, int kTiles>
 __device__ __forceinline__ void UnpackGroup(const PromptArguments& p,
@@ -100,11 +115,8 @@ __device__ __forceinline__ void UnpackGroup(const PromptArguments& p,
     offset += (static_cast<uint32_t>(address) + group * Raw::kGroupBytes) & 3u;
   }
   const GroupBytes<Raw::kAligned> bytes(shared.raw[buffer], offset);
-  if (threadIdx.x < kPromptTileWeights) {
-    UnpackHalf<0, kType, kTiles>(bytes, row, blocks, buffer, shared);
-  } else {
-    UnpackHalf<1, kType, kTiles>(bytes, row, blocks, buffer, shared);
-  }
+  WithOwnPart(
+      [&]<int kPart>() { UnpackPart<kPart, kType, kTiles>(bytes, row, blocks, buffer, shared); });
   if constexpr (Shared::kMins256) {
     const int i = threadIdx.x / 2;
     const int half = threadIdx.x % 2;

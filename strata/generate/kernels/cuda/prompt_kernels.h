@@ -13,6 +13,7 @@ struct PromptKernel {
   void (*kernel)(PromptArguments) = nullptr;
   size_t shared_bytes = 0;
   int tile_vectors = 0;  // Of a block.
+  int threads = 0;       // Likewise.
 };
 
 // Each null for a type of another family. Wide: tiles of 128 vectors where a kernel has them, else

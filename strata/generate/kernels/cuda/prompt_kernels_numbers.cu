@@ -21,6 +21,7 @@
 namespace strata {
 namespace {
 
+constexpr int kThreads = 256;  // Of a block; a warp has half of the vectors.
 constexpr int kTiles = 4;
 constexpr int kVectors = 16 * kTiles;
 constexpr int kColumns = 64;  // That are in shared memory at once.
@@ -210,7 +211,7 @@ __device__ __forceinline__ void AddColumns(const Buffers<kType>& shared, int buf
 }
 
 template <BlockType kType>
-__global__ void __launch_bounds__(kPromptThreads, 1)
+__global__ void __launch_bounds__(kThreads, 1)
     PromptNumberKernel(const __grid_constant__ PromptArguments p) {
   extern __shared__ uint4 memory[];
   auto& shared = *reinterpret_cast<Buffers<kType>*>(memory);
@@ -232,7 +233,7 @@ __global__ void __launch_bounds__(kPromptThreads, 1)
     if (has_next) piece.Store(shared, buffer);
     __syncthreads();
   }
-  StoreResults<kTiles>(p, shared.rows, sums);
+  StoreResults(p, shared.rows, sums);
 }
 
 }  // namespace
@@ -240,11 +241,14 @@ __global__ void __launch_bounds__(kPromptThreads, 1)
 PromptKernel FindPromptKernelOfNumbers(BlockType type, bool /*is_wide*/) {
   switch (type) {
     case BlockType::kF16:
-      return {PromptNumberKernel<BlockType::kF16>, sizeof(Buffers<BlockType::kF16>), kVectors};
+      return {PromptNumberKernel<BlockType::kF16>, sizeof(Buffers<BlockType::kF16>), kVectors,
+              kThreads};
     case BlockType::kBF16:
-      return {PromptNumberKernel<BlockType::kBF16>, sizeof(Buffers<BlockType::kBF16>), kVectors};
+      return {PromptNumberKernel<BlockType::kBF16>, sizeof(Buffers<BlockType::kBF16>), kVectors,
+              kThreads};
     case BlockType::kF32:
-      return {PromptNumberKernel<BlockType::kF32>, sizeof(Buffers<BlockType::kF32>), kVectors};
+      return {PromptNumberKernel<BlockType::kF32>, sizeof(Buffers<BlockType::kF32>), kVectors,
+              kThreads};
     default:
       return {};
   }

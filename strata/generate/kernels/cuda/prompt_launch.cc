@@ -19,7 +19,6 @@
 namespace strata {
 namespace {
 
-constexpr int kThreads = 256;
 constexpr int kWideTile = 128;
 constexpr int kNarrowTile = 64;
 // With fewer blocks than about this, narrow tiles use a card better than wide ones.
@@ -96,7 +95,7 @@ absl::Status LaunchPromptKernel(absl::string_view name, BlockType type, PromptAr
   return LaunchKernel(
       name, kernel.kernel,
       {.grid = dim3(static_cast<unsigned>(weight_tiles), static_cast<unsigned>(vector_tiles)),
-       .block = kThreads,
+       .block = static_cast<unsigned>(kernel.threads),
        .shared_bytes = kernel.shared_bytes},
       stream, arguments);
 }

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/launch.h"
-#include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/prepare_heads.h"
 #include "strata/generate/kernels/cuda/prompt_rows.h"
 #include "strata/generate/kernels/cuda/route_rows.h"

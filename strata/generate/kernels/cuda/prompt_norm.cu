@@ -6,7 +6,7 @@
 #include "strata/generate/kernels/cuda/int8_forms.h"
 #include "strata/generate/kernels/cuda/kernel_limits.h"
 #include "strata/generate/kernels/cuda/launch.h"
-#include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/prompt_layers.h"
 #include "strata/generate/kernels/cuda/residual_row.h"
 #include "strata/generate/numerics/numerics.h"

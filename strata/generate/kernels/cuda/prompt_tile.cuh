@@ -1,8 +1,8 @@
 // What a block of a prompt's product kernel works on, and what becomes of its results: shared by
 // the kernels of int8 and of f32 activations.
 //
-// A block of kPromptThreads has kPromptTileWeights rows of weights and kActivations vectors, a warp
-// 32 of the former (warp % 4) and half of the latter (warp / 4). Where gate and up are computed
+// A block has kPromptTileWeights rows of weights and kActivations vectors, a warp 32 of the former
+// (warp % 4) and 8 kTiles of the latter, from 8 kTiles (warp / 4) on. Where gate and up are computed
 // together, a warp's first 16 rows are gate's and its second 16 the same ones of up, so a thread
 // has both values.
 #ifndef STRATA_GENERATE_KERNELS_CUDA_PROMPT_TILE_CUH_
@@ -17,8 +17,6 @@
 #include "strata/generate/numerics/numerics.h"
 
 namespace strata {
-
-inline constexpr int kPromptThreads = 256;
 
 // In shared memory.
 template <int kActivations>
@@ -111,9 +109,9 @@ __device__ __forceinline__ float LinearValue(const PromptArguments& p, const Pro
 }
 
 // Results of a thread: [half of the warp's rows][8 activations][fragment].
-template <int kTiles>
+template <int kTiles, int kActivations>
 __device__ __forceinline__ void StoreResults(const PromptArguments& p,
-                                             const PromptTileRows<16 * kTiles>& rows,
+                                             const PromptTileRows<kActivations>& rows,
                                              const float (&results)[2][kTiles][4]) {
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;

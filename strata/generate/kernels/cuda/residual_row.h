@@ -5,14 +5,14 @@
 #include <cstdint>
 
 #include "strata/generate/kernels/cuda/lanes.h"
-#include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 
-#ifdef __CUDACC__
-
 inline constexpr int kRowThreads = 128;
+
+#ifdef __CUDACC__
 
 // Vectors of weights that a row will meet, asked for before the wait.
 __device__ __forceinline__ void PrefetchNormWeights(const NormTask& task) {

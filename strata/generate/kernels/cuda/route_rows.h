@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "strata/generate/kernels/cuda/launch.h"
-#include "strata/generate/kernels/cuda/norm_rows.h"
+#include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/model/routing_options.h"
 

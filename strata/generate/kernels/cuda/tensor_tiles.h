@@ -36,8 +36,10 @@ class TensorTiles {
  public:
   // Whether the output of a row's only tile is in shared memory [heads][value_size] after Run.
   static constexpr bool kJoinsOnlyTile = true;
+  // Whether queries may be in shared memory, behind SharedBytes of it.
+  static constexpr bool kMayPrepare = true;
 
-  static constexpr size_t SharedBytes(int value_size) {
+  STRATA_NUMERIC static constexpr size_t SharedBytes(int value_size) {
     return (size_t{kAttentionHeads} * value_size + kWarpHeads * (kStride + 2)) * sizeof(float);
   }
 
@@ -59,11 +61,12 @@ class TensorTiles {
     if (is_loaded_) Load(PositionsOf(cursor));
   }
 
-  // Tiles [first, first + step, ...) of the row, of which there is at least one.
-  __device__ void Run(int first, int step) {
+  // Tiles [first, first + step, ...) of the row, of which there is at least one. The chunk's queries
+  // are [heads][key_size].
+  __device__ void Run(const float* chunk_queries, int first, int step) {
     Cursor cursor = Begin(first);
     float queries[kKeyParts][8];
-    LoadQueries(queries);
+    LoadQueries(chunk_queries, queries);
     WarpPositions positions = PositionsOf(cursor);
     if (!is_loaded_) Load(positions);
     SplitQueries(queries);
@@ -138,20 +141,25 @@ class TensorTiles {
     LoadValues(positions);
   }
 
-  __device__ void LoadQueries(float (&values)[kKeyParts][8]) const {
+  __device__ void LoadQueries(const float* chunk_queries, float (&values)[kKeyParts][8]) const {
     const int size = task_.kv.key_size;
     const bool has_head = g_ < work_.heads.count;
-    const int64_t head = int64_t{work_.row} * task_.num_heads + work_.heads.first_head + g_;
-    const float* const from = task_.queries + (has_head ? head : 0) * size;
+    const float* const from = chunk_queries + (has_head ? g_ * size : 0);
+    const bool is_prepared = __isShared(chunk_queries);
 #pragma unroll
     for (int c = 0; c < kKeyParts; ++c) {
       const int dim = 32 * c + 8 * t_;
       const bool is_there = has_head && dim < size;
-      const float4 low = LoadFourFromL2(from + dim, is_there);
-      const float4 high = LoadFourFromL2(from + dim + 4, is_there);
-      const float eight[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
-      for (int i = 0; i < 8; ++i) values[c][i] = eight[i];
+      for (int half = 0; half < 2; ++half) {
+        const float* const at = from + dim + 4 * half;
+        const float4 four = is_prepared && is_there ? *reinterpret_cast<const float4*>(at)
+                                                    : LoadFourFromL2(at, !is_prepared && is_there);
+        values[c][4 * half] = four.x;
+        values[c][4 * half + 1] = four.y;
+        values[c][4 * half + 2] = four.z;
+        values[c][4 * half + 3] = four.w;
+      }
     }
   }
 
