@@ -70,6 +70,7 @@ absl::Status DeviceKv::Reserve(int64_t num_positions) {
 absl::Status DeviceKv::AddSlab(int64_t num_pages) {
   absl::StatusOr<DeviceMemory> slab = device_.Allocate(num_pages * page_bytes_);
   if (!slab.ok()) {
+    device_.ClearError();
     const absl::StatusOr<DeviceMemoryInfo> memory = device_.GetMemoryInfo();
     return MachineError(absl::StrCat(
         "keys and values of ", num_pages * kKvPagePositions, " more tokens take ",
@@ -117,6 +118,10 @@ int64_t DeviceSequence::Rewind(int64_t position) {
   }
   position_ = position;
   return position;
+}
+
+absl::Status DeviceSequence::MakeRoom(int64_t num_positions) {
+  return kv_.Reserve(num_positions - std::ssize(pages_) * kKvPagePositions);
 }
 
 absl::Status DeviceSequence::Reserve(int64_t num_positions, StepBlock& block) {

@@ -36,7 +36,8 @@ class DeviceKv {
   int pages_of_sequence() const { return pages_of_sequence_; }
   int64_t table_entries() const { return int64_t{kMaxSequences} * pages_of_sequence_; }
 
-  // Takes memory for so many positions now, rather than when they come into use.
+  // Takes memory for so many positions of sequences that have no pages yet now, rather than when they
+  // come into use.
   absl::Status Reserve(int64_t num_positions);
   // Of all pages in memory.
   int64_t bytes() const { return bytes_; }
@@ -69,6 +70,7 @@ class DeviceSequence : public SequenceState {
 
   int64_t position() const override { return position_; }
   int64_t Rewind(int64_t position) override;
+  absl::Status MakeRoom(int64_t num_positions) override;
 
   int number() const { return number_; }
   // Its run of the page table.

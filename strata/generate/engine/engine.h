@@ -34,6 +34,9 @@ class SequenceState {
   // stop in between. Returns the new position(), from which tokens are to be fed again. Not while a
   // step of the sequence is under way.
   virtual int64_t Rewind(int64_t position) = 0;
+  // Takes the memory that positions below `num_positions` need now, where it is not there already:
+  // so a text that does not fit is refused, by numbers, before anything of it is computed.
+  virtual absl::Status MakeRoom(int64_t /*num_positions*/) { return absl::OkStatus(); }
 };
 
 struct EngineOptions {

@@ -73,6 +73,7 @@ absl::Status Generator::FeedPrompt(absl::Span<const TokenId> prompt, const Callb
       std::mismatch(fed.begin(), fed.begin() + reusable, prompt.begin()).first - fed.begin();
   prompt.remove_prefix(static_cast<size_t>(sequence_.Rewind(static_cast<int64_t>(known))));
   generation.num_prompt_fed = static_cast<int64_t>(prompt.size());
+  RETURN_IF_ERROR(sequence_.MakeRoom(generation.num_prompt_fed));
   while (!prompt.empty()) {
     const absl::Span<const TokenId> batch =
         prompt.subspan(0, static_cast<size_t>(options_.prompt_batch));

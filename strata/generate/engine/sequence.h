@@ -37,6 +37,8 @@ class Sequence {
   int64_t position() const { return state_->position(); }
   // As SequenceState.
   int64_t Rewind(int64_t position) { return state_->Rewind(position); }
+  // For so many tokens more.
+  absl::Status MakeRoom(int64_t num_tokens) { return state_->MakeRoom(position() + num_tokens); }
 
   // Adds rows for `tokens`, at least one, which follow those that were fed, to a batch of several
   // sequences. Nothing is fed until the step has succeeded. The rows borrow from the sequence until
