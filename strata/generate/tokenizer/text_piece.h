@@ -9,11 +9,15 @@
 
 namespace strata {
 
-// What the text of a control token is. User-defined tokens are found either way, as their makers
-// intend.
+// What the text of a special token is.
 enum class SpecialText {
+  // Ten characters; user-defined tokens are found, as their makers intend.
   kIsPlainText,
+  // The token.
   kIsToken,
+  // Characters, of whatever type the token is: many files type the marks of turns as user-defined.
+  // White space alone, which some vocabularies hold as user-defined tokens, is found.
+  kIsContent,
 };
 
 struct TextPiece {

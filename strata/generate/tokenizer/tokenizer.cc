@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "glog/logging.h"
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
@@ -16,11 +18,22 @@
 #include "strata/generate/tokenizer/pre_tokenizer.h"
 #include "strata/generate/tokenizer/sentence_piece_encoder.h"
 #include "strata/generate/tokenizer/token_bytes.h"
+#include "strata/generate/tokenizer/token_mark.h"
 
 namespace strata {
 namespace {
 
 constexpr size_t kMaxTextBytes = size_t{1} << 30;  // Places in a text are counted in int32.
+
+// U+2581 stands for a space in SentencePiece vocabularies.
+bool IsWhiteSpace(absl::string_view text) {
+  const std::string plain = absl::StrReplaceAll(text, {{"\u2581", " "}});
+  return std::all_of(plain.begin(), plain.end(), absl::ascii_isspace);
+}
+
+bool IsNormalMark(const Vocabulary& vocabulary, TokenId id) {
+  return vocabulary.TypeOf(id) == TokenType::kNormal && IsTokenMark(vocabulary.tokens[id]);
+}
 
 }  // namespace
 
@@ -59,11 +72,29 @@ absl::Status Tokenizer::ChooseEncoder() {
 }
 
 void Tokenizer::AddSpecialTokens() {
+  // Some files type marks as normal. A special token of the same text counts before those.
+  for (TokenId id = 0; id < num_tokens(); ++id) {
+    if (IsNormalMark(vocabulary_, id)) special_tokens_.Add(vocabulary_.tokens[id], id);
+  }
   for (TokenId id = 0; id < num_tokens(); ++id) {
     const std::string& text = vocabulary_.tokens[id];
     if (IsSpecial(id)) special_tokens_.Add(text, id);
-    if (vocabulary_.TypeOf(id) == TokenType::kUserDefined) user_defined_tokens_.Add(text, id);
+    if (vocabulary_.TypeOf(id) != TokenType::kUserDefined) continue;
+    user_defined_tokens_.Add(text, id);
+    if (IsWhiteSpace(text)) white_space_tokens_.Add(text, id);
   }
+}
+
+const SpecialTokenFinder& Tokenizer::FinderFor(SpecialText special_text) const {
+  switch (special_text) {
+    case SpecialText::kIsToken:
+      return special_tokens_;
+    case SpecialText::kIsPlainText:
+      return user_defined_tokens_;
+    case SpecialText::kIsContent:
+      return white_space_tokens_;
+  }
+  LOG(FATAL) << "no such SpecialText";
 }
 
 absl::StatusOr<std::vector<TokenId>> Tokenizer::Encode(absl::string_view text,
@@ -91,11 +122,12 @@ absl::StatusOr<std::vector<TokenId>> Tokenizer::EncodePieces(
 absl::Status Tokenizer::AppendRun(absl::Span<const TextPiece> run, bool& after_special,
                                   std::vector<TokenId>& ids) const {
   std::string text;
+  bool has_content = false;
   std::vector<SpecialTokenFinder::Occurrence> specials;
   for (const TextPiece& piece : run) {
+    has_content |= piece.special_text == SpecialText::kIsContent;
     const std::string piece_text = ReplaceIllFormedUtf8(piece.text);
-    const SpecialTokenFinder& finder =
-        piece.special_text == SpecialText::kIsToken ? special_tokens_ : user_defined_tokens_;
+    const SpecialTokenFinder& finder = FinderFor(piece.special_text);
     for (SpecialTokenFinder::Occurrence special : finder.FindAll(piece_text)) {
       special.start += text.size();
       specials.push_back(special);
@@ -111,7 +143,7 @@ absl::Status Tokenizer::AppendRun(absl::Span<const TextPiece> run, bool& after_s
   const auto append_text_until = [&](size_t end) -> absl::Status {
     if (at == end) return absl::OkStatus();
     RETURN_IF_ERROR(
-        encoder_->Encode(absl::string_view(text).substr(at, end - at), after_special, ids));
+        AppendText(absl::string_view(text).substr(at, end - at), after_special, has_content, ids));
     after_special = false;
     return absl::OkStatus();
   };
@@ -122,6 +154,44 @@ absl::Status Tokenizer::AppendRun(absl::Span<const TextPiece> run, bool& after_s
     at = special.start + special.num_bytes;
   }
   return append_text_until(text.size());
+}
+
+absl::Status Tokenizer::AppendText(absl::string_view text, bool after_special, bool has_content,
+                                   std::vector<TokenId>& ids) const {
+  if (!has_content) return encoder_->Encode(text, after_special, ids);
+  // A mark that the file types as normal or user-defined may come out of merging: its text is then
+  // encoded in two parts, the first of one character.
+  std::vector<TokenId> merged;
+  RETURN_IF_ERROR(encoder_->Encode(text, after_special, merged));
+  for (const TokenId id : merged) {
+    const absl::string_view bytes = bytes_[id];
+    const size_t first = bytes.empty() ? 0 : FirstUtf8Character(bytes).num_bytes;
+    if (first == bytes.size() || !IsMark(id) || !MergingSpells(id)) {
+      ids.push_back(id);
+      continue;
+    }
+    RETURN_IF_ERROR(AppendText(bytes.substr(0, first), false, true, ids));
+    RETURN_IF_ERROR(AppendText(bytes.substr(first), false, true, ids));
+  }
+  return absl::OkStatus();
+}
+
+// A byte-pair vocabulary spells special tokens as they are and what is merged in its byte alphabet.
+bool Tokenizer::MergingSpells(TokenId id) const {
+  const std::string& text = bytes_[id];
+  return vocabulary_.model == Vocabulary::Model::kSentencePiece ||
+         std::all_of(text.begin(), text.end(), absl::ascii_isgraph);
+}
+
+bool Tokenizer::IsMark(TokenId id) const {
+  if (vocabulary_.TypeOf(id) == TokenType::kUnknown) return false;  // What has no token otherwise.
+  return (IsSpecial(id) && !IsWhiteSpace(vocabulary_.tokens[id])) || IsNormalMark(vocabulary_, id);
+}
+
+std::optional<TokenId> Tokenizer::SpecialTokenOf(absl::string_view text) const {
+  const std::vector<SpecialTokenFinder::Occurrence> found = special_tokens_.FindAll(text);
+  if (found.size() != 1 || found[0].num_bytes != text.size()) return std::nullopt;
+  return found[0].id;
 }
 
 const std::string& Tokenizer::BytesOf(TokenId id) const {

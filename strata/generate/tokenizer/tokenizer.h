@@ -43,9 +43,12 @@ class Tokenizer {
   bool IsControl(TokenId id) const;
   // Control, user-defined or unknown: found in text as a whole.
   bool IsSpecial(TokenId id) const;
+  // The token that `text` as a whole is where texts of special tokens are tokens.
+  std::optional<TokenId> SpecialTokenOf(absl::string_view text) const;
   // Whether an answer ends with `id`.
   bool EndsGeneration(TokenId id) const;
 
+  const Vocabulary::SpecialIds& special_ids() const { return vocabulary_.ids; }
   std::optional<TokenId> bos() const { return vocabulary_.ids.bos; }
   std::optional<TokenId> eos() const { return vocabulary_.ids.eos; }
   bool adds_bos() const { return adds_bos_; }
@@ -61,6 +64,13 @@ class Tokenizer {
   // Of pieces that may share tokens. `after_special` is read and kept up.
   absl::Status AppendRun(absl::Span<const TextPiece> run, bool& after_special,
                          std::vector<TokenId>& ids) const;
+  absl::Status AppendText(absl::string_view text, bool after_special, bool has_content,
+                          std::vector<TokenId>& ids) const;
+  const SpecialTokenFinder& FinderFor(SpecialText special_text) const;
+  // Whether it could end or begin a turn: special in other text, and no white space.
+  bool IsMark(TokenId id) const;
+  // Whether merging gives `id` for the text that it stands for.
+  bool MergingSpells(TokenId id) const;
 
   const Vocabulary vocabulary_;
   std::unique_ptr<PieceEncoder> encoder_;
@@ -71,6 +81,7 @@ class Tokenizer {
   std::vector<TokenId> ends_;  // Sorted.
   SpecialTokenFinder special_tokens_;
   SpecialTokenFinder user_defined_tokens_;
+  SpecialTokenFinder white_space_tokens_;  // Those of the user-defined ones.
 };
 
 }  // namespace strata

@@ -1,5 +1,6 @@
 #include "strata/generate/tokenizer/tokenizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -248,6 +249,47 @@ TEST(TokenizerTest, EncodesContentOfAPromptWithoutItsControlTokens) {
   EXPECT_THAT(encode({{"<", SpecialText::kIsToken}, {"e>", SpecialText::kIsToken}}),
               ElementsAre('<', 'e', '>'));
   EXPECT_TRUE(encode({}).empty());
+}
+
+TEST(TokenizerTest, ContentIsNoMarkWhateverTypeTheFileGivesIt) {
+  for (const TokenType type : {TokenType::kControl, TokenType::kUserDefined, TokenType::kNormal}) {
+    Vocabulary bytes = ByteVocabulary();
+    const TokenId end = Add(bytes, "<|e|>", type);
+    Add(bytes, "<|");
+    Add(bytes, "|>");
+    Add(bytes, "<|e");
+    bytes.merges = {"< |", "| >", "<| e", "<|e |>"};
+    Vocabulary pieces = SentencePieceVocabulary();
+    AddScored(pieces, "<|", 1);
+    AddScored(pieces, "|>", 1);
+    AddScored(pieces, "<|e", 2);
+    const TokenId piece_end = AddScored(pieces, "<|e|>", 3);
+    pieces.types[piece_end] = type;
+    for (const auto& [vocabulary, id] : {std::pair(bytes, end), std::pair(pieces, piece_end)}) {
+      const auto tokenizer = Make(vocabulary);
+      const Ids ids = *tokenizer->EncodePieces(
+          {{"<|e|>", SpecialText::kIsToken}, {"<|e|>", SpecialText::kIsContent}});
+      EXPECT_EQ(std::count(ids.begin(), ids.end(), id), 1);
+      EXPECT_EQ(ids.front(), id);
+      std::string text;
+      for (const TokenId one : ids) text += tokenizer->BytesOf(one);
+      EXPECT_THAT(text, testing::AnyOf("<|e|><|e|>", "<|e|>\u2581<|e|>"));
+      EXPECT_EQ(tokenizer->SpecialTokenOf("<|e|>"), id);
+      EXPECT_EQ(tokenizer->SpecialTokenOf("<|e|>x"), std::nullopt);
+    }
+  }
+}
+
+TEST(TokenizerTest, WhiteSpaceThatIsUserDefinedIsFoundInContent) {
+  Vocabulary vocabulary = ByteVocabulary();
+  const TokenId spaces = Add(vocabulary, "  ", TokenType::kUserDefined);
+  const TokenId word = Add(vocabulary, "<a>", TokenType::kUserDefined);
+  const auto tokenizer = Make(vocabulary);
+  EXPECT_THAT(*tokenizer->EncodePieces({{"  x", SpecialText::kIsContent}}),
+              ElementsAre(spaces, 'x'));
+  EXPECT_THAT(*tokenizer->EncodePieces({{"<a>", SpecialText::kIsPlainText}}), ElementsAre(word));
+  EXPECT_THAT(*tokenizer->EncodePieces({{"<a>", SpecialText::kIsContent}}),
+              ElementsAre('<', 'a', '>'));
 }
 
 TEST(TokenizerTest, ShowsTokensOutsideTheByteAlphabetAsTheyAre) {
