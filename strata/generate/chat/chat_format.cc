@@ -69,7 +69,7 @@ class PromptWriter {
   // `system`, if it is given, goes before the content.
   void AddUser(std::optional<absl::string_view> system, absl::string_view content) {
     AddMark(style_.user.before);
-    if (system) AddText(absl::StrCat(*system, "\n\n"), SpecialText::kIsPlainText);
+    if (system) AddText(absl::StrCat(*system, "\n\n"), SpecialText::kIsContent);
     AddContent(content, style_.user);
     AddMark(style_.user.after);
   }
@@ -98,7 +98,7 @@ class PromptWriter {
     if (turn.trims) content = absl::StripAsciiWhitespace(content);
     if (content.empty()) return;
     AddMark(turn.before_content);
-    AddText(content, SpecialText::kIsPlainText);
+    AddText(content, SpecialText::kIsContent);
   }
 
   absl::string_view WithoutReasoning(absl::string_view content) const {
