@@ -12,8 +12,9 @@ ProductKernelPointer FindKernelOfCodes32(BlockType type, int vectors) {
 }
 
 OneRowKernelPointer FindOneRowKernelOfCodes32(BlockType type, ProductMode mode) {
-  return FindOneRowKernelAmong<BlockType::kQ4_0, BlockType::kQ4_1, BlockType::kQ5_0, BlockType::kQ5_1,
-                         BlockType::kQ8_0, BlockType::kQ2_0, BlockType::kQ1_0>(type, mode);
+  return FindOneRowKernelAmong<BlockType::kQ4_0, BlockType::kQ4_1, BlockType::kQ5_0,
+                               BlockType::kQ5_1, BlockType::kQ8_0, BlockType::kQ2_0,
+                               BlockType::kQ1_0>(type, mode);
 }
 
 }  // namespace strata

@@ -46,8 +46,8 @@ ProductKernelPointer FindKernelOfGrids(BlockType type, int vectors) {
 
 OneRowKernelPointer FindOneRowKernelOfGrids(BlockType type, ProductMode mode) {
   return FindOneRowKernelAmong<BlockType::kIQ2_XXS, BlockType::kIQ2_XS, BlockType::kIQ2_S,
-                         BlockType::kIQ3_XXS, BlockType::kIQ3_S, BlockType::kIQ1_S,
-                         BlockType::kIQ1_M>(type, mode);
+                               BlockType::kIQ3_XXS, BlockType::kIQ3_S, BlockType::kIQ1_S,
+                               BlockType::kIQ1_M>(type, mode);
 }
 
 }  // namespace strata

@@ -13,7 +13,7 @@ ProductKernelPointer FindKernelOfValues(BlockType type, int vectors) {
 
 OneRowKernelPointer FindOneRowKernelOfValues(BlockType type, ProductMode mode) {
   return FindOneRowKernelAmong<BlockType::kIQ4_NL, BlockType::kIQ4_XS, BlockType::kMXFP4,
-                         BlockType::kNVFP4>(type, mode);
+                               BlockType::kNVFP4>(type, mode);
 }
 
 }  // namespace strata
