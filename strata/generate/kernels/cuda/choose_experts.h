@@ -28,17 +28,12 @@ STRATA_NUMERIC uint32_t RankingKey(float score) {
 
 #ifdef __CUDACC__
 
-// Up to so many experts each is compared with all others at once; more are ranked one after the other.
-inline constexpr int kMaxCountedExperts = 256;
-
 // Of one row, in shared memory.
 struct alignas(16) RoutingScratch {
   float logits[kMaxRoutedExperts];
   float probabilities[kMaxRoutedExperts];
   float scores[kMaxRoutedExperts];
   float group_scores[kMaxRoutedExperts];
-  uint32_t keys[kMaxCountedExperts];  // What they are ranked by, where all are compared with all.
-  int32_t chosen[kMaxRouterChoices];
   uint32_t warp_max[kRowThreads / 32];
   float accumulators[kRowThreads];
 };
@@ -150,33 +145,6 @@ __device__ __forceinline__ int RankBest(const float* scores, int num_experts, in
   return chosen;
 }
 
-// The same by the whole block, each thread counting who is better than its experts.
-__device__ __forceinline__ int RankByCounting(int num_experts, int num_chosen,
-                                              RoutingScratch& scratch) {
-  const int padded = (num_experts + 3) / 4 * 4;
-  for (int e = threadIdx.x; e < padded; e += kRowThreads) {
-    scratch.keys[e] = e < num_experts ? RankingKey(scratch.scores[e]) : 0;
-  }
-  __syncthreads();
-  for (int e = threadIdx.x; e < num_experts; e += kRowThreads) {
-    const uint32_t own = scratch.keys[e];
-    int num_better = 0;
-#pragma unroll 8
-    for (int other = 0; other < padded; other += 4) {
-      const uint4 keys = *reinterpret_cast<const uint4*>(&scratch.keys[other]);
-      // Of equal ones the lower index is better.
-      num_better += keys.x > own - (other < e ? 1 : 0) ? 1 : 0;
-      num_better += keys.y > own - (other + 1 < e ? 1 : 0) ? 1 : 0;
-      num_better += keys.z > own - (other + 2 < e ? 1 : 0) ? 1 : 0;
-      num_better += keys.w > own - (other + 3 < e ? 1 : 0) ? 1 : 0;
-    }
-    if (num_better < num_chosen) scratch.chosen[num_better] = e;
-  }
-  __syncthreads();
-  const int lane = threadIdx.x % 32;
-  return lane < num_chosen ? scratch.chosen[lane] : 0;
-}
-
 // In the order of rank, in every lane; a lane below num_chosen holds that rank's weight.
 __device__ __forceinline__ float SumByRank(float weight, int num_chosen) {
   constexpr int kAtOnce = 8;
@@ -232,16 +200,13 @@ __device__ __forceinline__ void ChooseExperts(const DeviceRouter& router, Routin
   }
   if (router.num_groups > 1) KeepBestGroups(router, scratch);
   __syncthreads();
+  if (threadIdx.x >= 32) return;
   const int num_experts = router.num_experts;
-  int expert = 0;
-  if (num_experts <= kMaxCountedExperts) {
-    expert = RankByCounting(num_experts, router.num_chosen, scratch);
-    if (threadIdx.x >= 32) return;
-  } else {
-    if (threadIdx.x >= 32) return;
-    expert = num_experts <= 512 ? RankBest<16>(scratch.scores, num_experts, router.num_chosen)
-                                : RankBest<32>(scratch.scores, num_experts, router.num_chosen);
-  }
+  const int expert =
+      num_experts <= 128   ? RankBest<4>(scratch.scores, num_experts, router.num_chosen)
+      : num_experts <= 256 ? RankBest<8>(scratch.scores, num_experts, router.num_chosen)
+      : num_experts <= 512 ? RankBest<16>(scratch.scores, num_experts, router.num_chosen)
+                           : RankBest<32>(scratch.scores, num_experts, router.num_chosen);
   const float weight = WeightOfChosen(router, scratch, expert);
   if (threadIdx.x >= static_cast<unsigned>(router.num_chosen)) return;
   experts[threadIdx.x] = expert;
