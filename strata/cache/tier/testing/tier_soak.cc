@@ -189,7 +189,8 @@ absl::Status Soak::LendForAPrompt(int num_slots) {
   ++num_loans_;
   const bool has_own_stream = random_() % 2 == 0;
   const DeviceStream& stream = has_own_stream ? prompt_stream_ : parts_.stream;
-  if (has_own_stream) RETURN_IF_ERROR(loan.ready_after().HoldBack(device_, stream));
+  // The loan before may have been used on the other stream.
+  RETURN_IF_ERROR(loan.ready_after().HoldBack(device_, stream));
   const absl::Span<std::byte> memory = loan.memory();
   RETURN_IF_ERROR(device_.CopyToDevice(memory.data(), {written_.data(), memory.size()}, stream));
   for (int i = static_cast<int>(random_() % 4); i > 0; --i) RETURN_IF_ERROR(StepWith(NextToken()));
