@@ -48,9 +48,11 @@ DEFINE_string(device, "cpu", "What computes: cpu or cuda.");
 DEFINE_string(vram_limit, "", "Bytes of GPU memory to use at most; empty: all that is free.");
 DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
 DEFINE_string(
-    depths, "128,4096",
+    depths, "64,512,4096,32768",
     "With --device cuda, instead of --prompt_tokens: tokens of context before the decode, "
-    "separated by commas.");
+    "separated by commas. One that fills the context is cut by --decode_tokens; of the default "
+    "those "
+    "that the model or the text are too short for are left out.");
 DEFINE_string(threads, "2", "Numbers of threads to measure with, separated by commas.");
 DEFINE_int32(repetitions, 9, "How often all of it is measured.");
 DEFINE_string(isa, "auto", "Instruction set: scalar, avx2, avx512, or auto for the best.");
@@ -137,8 +139,15 @@ absl::StatusOr<DepthOptions> DepthOptionsFor(const TextModel& model, KvType kv_t
                           .repetitions = FLAGS_repetitions};
   ASSIGN_OR_RETURN(const std::vector<int> depths,
                    Numbers("depths", FLAGS_depths, std::numeric_limits<int>::max()));
-  options.depths.assign(depths.begin(), depths.end());
   ASSIGN_OR_RETURN(options.ids, Ids(model));
+  const int64_t max_context = model.engine().max_context();
+  const int64_t most = std::min<int64_t>(max_context, std::ssize(options.ids));
+  const bool is_default = gflags::GetCommandLineFlagInfoOrDie("depths").is_default;
+  for (int64_t depth : depths) {
+    if (depth <= max_context) depth = std::min(depth, max_context - options.num_decode);
+    const bool fits = depth > 0 && depth + options.num_decode <= most;
+    if (fits || !is_default || options.depths.empty()) options.depths.push_back(depth);
+  }
   const int64_t deepest = *std::max_element(options.depths.begin(), options.depths.end());
   RETURN_IF_ERROR(CheckLength(model, options.ids, deepest + options.num_decode));
   return options;
