@@ -98,7 +98,7 @@ absl::StatusOr<std::optional<int64_t>> CudaWorkspace(const ModelGraph& graph,
   const absl::StatusOr<int64_t> bytes =
       CudaWorkspaceBytes(graph, options.kv_type, options.context, options.prompt_batch);
   if (bytes.ok()) return *bytes;
-  if (FLAGS_device == "cuda") return bytes.status();
+  if (FLAGS_device == "cuda") return MachineError(bytes.status().message());
   return std::nullopt;
 }
 

@@ -158,6 +158,17 @@ TEST(PlanCommandTest, CountsTheWorkspaceOfTheDevice) {
   EXPECT_EQ(Plan({"--device=tpu", "--vram=1GiB", "--ram=1GiB"}).exit_code, 1);
 }
 
+TEST(PlanCommandTest, IsForTheCpuWhereNoKernelRunsTheModel) {
+  const std::string model = Runfile("testdata/oracles/arch/deepseek2.gguf").value();
+  const auto plan = [&](const char* device) {
+    return RunTool("strata/tools/gguf_inspect",
+                   {model, "--plan", "--json", "--vram=1GiB", "--ram=1GiB", device});
+  };
+  EXPECT_EQ(plan("--device=cuda").exit_code, 3);
+  EXPECT_EQ(plan("--device=auto").out, plan("--device=cpu").out);
+  EXPECT_EQ(plan("--device=auto").exit_code, 0);
+}
+
 TEST(PlanCommandTest, SaysThatAModelDoesNotFit) {
   const ProgramResult result = Plan({"--vram=4MiB", "--ram=1GiB"});
   EXPECT_EQ(result.exit_code, 0);
