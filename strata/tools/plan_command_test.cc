@@ -158,6 +158,17 @@ TEST(PlanCommandTest, CountsTheWorkspaceOfTheDevice) {
   EXPECT_EQ(Plan({"--device=tpu", "--vram=1GiB", "--ram=1GiB"}).exit_code, 1);
 }
 
+TEST(PlanCommandTest, CountsTheLargestBatchAndContext) {
+  for (const char* device : {"--device=cpu", "--device=auto"}) {
+    const auto workspace = [&](const char* tokens) -> int64_t {
+      return PlanJson({"--vram=1GiB", "--ram=1GiB", device, absl::StrCat("--context=", tokens),
+                       absl::StrCat("--prompt_batch=", tokens)})["vram"]["workspace_bytes"];
+    };
+    EXPECT_GE(workspace("2147483647"), workspace("2147483600")) << device;
+    EXPECT_GT(workspace("2147483600"), workspace("1000000000")) << device;
+  }
+}
+
 TEST(PlanCommandTest, IsForTheCpuWhereNoKernelRunsTheModel) {
   const std::string model = Runfile("testdata/oracles/arch/deepseek2.gguf").value();
   const auto plan = [&](const char* device) {

@@ -93,8 +93,9 @@ constexpr int kPlannedCapability = 90;
 
 // Of a step of a prompt: whole blocks.
 int PromptRows(int64_t prompt_batch, int64_t max_context) {
+  constexpr int64_t kMost = std::numeric_limits<int>::max() / kMaxRows * kMaxRows;
   const int64_t rows = std::min(prompt_batch, max_context);
-  return static_cast<int>((rows + kMaxRows - 1) / kMaxRows) * kMaxRows;
+  return static_cast<int>(std::min((rows + kMaxRows - 1) / kMaxRows * kMaxRows, kMost));
 }
 
 }  // namespace
