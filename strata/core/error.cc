@@ -49,6 +49,8 @@ absl::Status MachineError(absl::string_view message) {
   return absl::ResourceExhaustedError(message);
 }
 
+absl::Status InterruptedError(absl::string_view message) { return absl::CancelledError(message); }
+
 std::string ErrorKind(const absl::Status& status) { return Payload(status, kKindUrl); }
 
 std::string ErrorFile(const absl::Status& status) { return Payload(status, kFileUrl); }
@@ -62,6 +64,7 @@ ExitCode ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return ExitCode::kDone;
   if (status.GetPayload(kUsageUrl).has_value()) return ExitCode::kCommandLine;
   if (status.GetPayload(kKindUrl).has_value()) return ExitCode::kInputFile;
+  if (absl::IsCancelled(status)) return ExitCode::kInterrupted;
   if (absl::IsResourceExhausted(status) || absl::IsUnavailable(status)) return ExitCode::kMachine;
   return ExitCode::kInternal;
 }

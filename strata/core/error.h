@@ -20,6 +20,7 @@ enum class ExitCode {
   kInputFile = 2,
   kMachine = 3,
   kInternal = 4,
+  kInterrupted = 130,  // As shells report a program that Ctrl-C ended.
 };
 
 // A file is wrong: `kind` as above, `file` the path as the user knows it.
@@ -35,6 +36,9 @@ absl::Status UsageError(absl::string_view message);
 // The machine lacks something: no GPU, too little memory.
 absl::Status MachineError(absl::string_view message);
 
+// Ctrl-C ended the work before it was done.
+absl::Status InterruptedError(absl::string_view message);
+
 // The kind and the file of an InputError; empty for any other status.
 std::string ErrorKind(const absl::Status& status);
 std::string ErrorFile(const absl::Status& status);
@@ -43,7 +47,7 @@ std::string ErrorFile(const absl::Status& status);
 absl::Status WithFile(absl::Status status, absl::string_view file);
 
 // kDone for ok; statuses made by none of the functions above: kResourceExhausted and kUnavailable
-// are the machine's, all else is our fault.
+// are the machine's, kCancelled was interrupted, all else is our fault.
 ExitCode ExitCodeOf(const absl::Status& status);
 
 }  // namespace strata

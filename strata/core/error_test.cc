@@ -39,6 +39,7 @@ TEST(ErrorTest, EveryStatusHasAnExitCode) {
   EXPECT_EQ(ExitCodeOf(UsageError("--threads is negative")), ExitCode::kCommandLine);
   EXPECT_EQ(ExitCodeOf(MachineError("no GPU")), ExitCode::kMachine);
   EXPECT_EQ(ExitCodeOf(absl::UnavailableError("no driver")), ExitCode::kMachine);
+  EXPECT_EQ(ExitCodeOf(InterruptedError("after 12 tokens")), ExitCode::kInterrupted);
   EXPECT_EQ(ExitCodeOf(absl::InternalError("a bug")), ExitCode::kInternal);
   EXPECT_EQ(ExitCodeOf(absl::InvalidArgumentError("a bug")), ExitCode::kInternal);
 }

@@ -1,10 +1,12 @@
-// What ToolMain does with argv: flag names made uniform, help of our own flags, gflags' parsing.
+// What ToolMain does with argv: flag names made uniform, what is asked of every tool, and the flags
+// set through gflags.
 #ifndef STRATA_CORE_CLI_COMMAND_LINE_H_
 #define STRATA_CORE_CLI_COMMAND_LINE_H_
 
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace strata {
@@ -16,14 +18,17 @@ std::string ToolName(absl::string_view program);
 // Values, positional arguments and whatever follows "--" stay as they are.
 std::vector<std::string> NormalizedFlags(int argc, const char* const* argv);
 
-// True for --help, -help and -h before a "--".
-bool AsksForHelp(const std::vector<std::string>& command_line);
+// What is asked before a "--" instead of work: --help (-help, -h), --help=all, --version.
+enum class Asked { kWork, kHelp, kAllHelp, kVersion };
+Asked WhatIsAsked(const std::vector<std::string>& command_line);
 
-// The usage and the flags defined in this project's files, each with its default.
-std::string HelpText(absl::string_view usage);
+// Names of the flags that are defined in this project's files, sorted.
+std::vector<std::string> OurFlags();
 
-// Sets the flags and returns the positional arguments. A wrong flag ends the process with code 1.
-std::vector<std::string> ParseFlags(const std::vector<std::string>& command_line);
+// Sets the flags and returns the positional arguments. Takes our flags alone: those that gflags and
+// glog bring along read files, print other help or excuse wrong flags. A UsageError about the first
+// thing that is wrong; what follows it is set all the same.
+absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::string>& command_line);
 
 }  // namespace strata
 

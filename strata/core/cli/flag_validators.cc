@@ -1,8 +1,8 @@
 #include "strata/core/cli/flag_validators.h"
 
 #include <cstdint>
-#include <iostream>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "strata/core/cli/byte_size.h"
@@ -10,25 +10,31 @@
 namespace strata {
 namespace {
 
-bool Require(bool fits, const char* flag, const std::string& rule) {
-  if (!fits) std::cerr << "--" << flag << " " << rule << std::endl;
+// gflags has no way to hand it on.
+std::string& Refusal() {
+  static auto* const refusal = new std::string;
+  return *refusal;
+}
+
+bool Require(bool fits, const std::string& rule) {
+  if (!fits) Refusal() = rule;
   return fits;
 }
 
 }  // namespace
 
-bool IsPositive(const char* flag, int32_t value) {
-  return Require(value > 0, flag, "must be 1 or more");
+bool IsPositive(const char*, int32_t value) { return Require(value > 0, "must be 1 or more"); }
+
+bool IsNotNegative(const char*, int32_t value) {
+  return Require(value >= 0, "must not be negative");
 }
 
-bool IsNotNegative(const char* flag, int32_t value) {
-  return Require(value >= 0, flag, "must not be negative");
-}
-
-bool IsByteSize(const char* flag, const std::string& value) {
+bool IsByteSize(const char*, const std::string& value) {
   if (value.empty()) return true;
   const absl::StatusOr<int64_t> bytes = ParseByteSize(value);
-  return Require(bytes.ok(), flag, "must be a size such as 12GiB, 512MiB or 4096");
+  return Require(bytes.ok(), "must be a size such as 12GiB, 512MiB or 4096");
 }
+
+std::string TakeRefusal() { return std::exchange(Refusal(), ""); }
 
 }  // namespace strata

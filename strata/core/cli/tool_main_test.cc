@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -32,7 +33,10 @@ TEST(ToolMainTest, HelpShowsItsOwnFlagsAndExitsWithZero) {
   const ProgramResult result = Echo({"--help"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, StartsWith("Usage: echo_tool WORD...\n"));
-  EXPECT_THAT(result.out, HasSubstr("--copies (int32, default 1)"));
+  EXPECT_THAT(result.out, HasSubstr("--copies N              How often to print. (default 1)\n"));
+  EXPECT_THAT(result.out, HasSubstr("--quiet "));
+  EXPECT_THAT(result.out, Not(HasSubstr("--budget"))) << "rare";
+  EXPECT_THAT(Echo({"--help=all"}).out, HasSubstr("--budget SIZE"));
   EXPECT_THAT(result.out, Not(HasSubstr("logtostderr")));
 }
 
@@ -43,8 +47,33 @@ TEST(ToolMainTest, WrongValuesExitWithOne) {
     const ProgramResult result = Echo(arguments);
     EXPECT_EQ(result.exit_code, 1) << arguments[0];
     EXPECT_EQ(result.out, "") << arguments[0];
-    EXPECT_NE(result.err, "") << arguments[0];
+    EXPECT_THAT(result.err, StartsWith("echo_tool: error: ")) << arguments[0];
   }
+}
+
+TEST(ToolMainTest, AWrongFlagIsAnObjectWithJsonWhereverThatStands) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--copies=0", "--json"}, {"--json", "--no_such_flag"}, {"--json", "--log_level=all"}}) {
+    const ProgramResult result = Echo(arguments);
+    EXPECT_EQ(result.exit_code, 1);
+    const Json error = Json::parse(result.out)["error"];
+    EXPECT_EQ(error["kind"], "usage");
+    EXPECT_EQ(error["exit_code"], 1);
+  }
+}
+
+TEST(ToolMainTest, NotesAndLogsArePlainLines) {
+  EXPECT_EQ(Echo({"--chatty"}).err, "all is well\nwarning: not as asked\nerror: nobody to tell\n");
+  EXPECT_EQ(Echo({"--chatty", "--quiet"}).err, "error: nobody to tell\n");
+  EXPECT_EQ(Echo({"--chatty", "--log_level=info"}).err,
+            "all is well\ninfo: a detail\nwarning: not as asked\nerror: nobody to tell\n");
+  EXPECT_EQ(Echo({"--chatty", "--log_level=error"}).err, "all is well\nerror: nobody to tell\n");
+}
+
+TEST(ToolMainTest, EveryToolHasAVersion) {
+  const ProgramResult result = Echo({"--version"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, ContainsRegex("^echo_tool of Strata [0-9]+.[0-9]+.[0-9]+"));
 }
 
 TEST(ToolMainTest, AFailedStatusIsOneLineAndItsExitCode) {
@@ -73,11 +102,24 @@ TEST(ToolMainTest, AThreadThatCannotBeStartedIsTheMachinesFault) {
 }
 
 TEST(ToolMainTest, FlagsOfTheFlagLibraryAreNotOurs) {
-  for (const char* flag : {"--flagfile=/dev/zero", "--fromenv=copies", "--version", "--helpfull",
-                           "--helpxml", "--helpon=x", "--undefok=x"}) {
+  for (const char* flag : {"--flagfile=/dev/zero", "--fromenv=copies", "--helpfull", "--helpxml",
+                           "--helpon=x", "--undefok=x", "--logtostderr", "--v=1"}) {
     const ProgramResult result = Echo({flag});
     EXPECT_EQ(result.exit_code, 1) << flag;
-    EXPECT_THAT(result.err, HasSubstr("unknown command line flag")) << flag;
+    EXPECT_THAT(result.err, HasSubstr("there is no flag")) << flag;
+  }
+}
+
+TEST(ToolMainTest, EveryExitCodeButZeroIsAnObjectWithJson) {
+  for (const auto& [fail, code] : std::vector<std::pair<std::string, int>>{{"usage", 1},
+                                                                           {"input", 2},
+                                                                           {"machine", 3},
+                                                                           {"memory", 3},
+                                                                           {"internal", 4},
+                                                                           {"interrupt", 130}}) {
+    const ProgramResult result = Echo({"--fail=" + fail, "--json"});
+    EXPECT_EQ(result.exit_code, code) << fail;
+    EXPECT_EQ(Json::parse(result.out)["error"]["exit_code"], code) << fail;
   }
 }
 
