@@ -219,10 +219,8 @@ void ExpertPlacement::AddResult(const absl::Status& outcome, absl::Span<const St
 
 void ExpertPlacement::CountRouting(const StepRouting& routing, bool accepted) {
   uses_.assign(static_cast<size_t>(geometry_.num_experts()), 0);
-  const size_t layer_choices = static_cast<size_t>(routing.num_rows) * routing.num_chosen;
   for (int layer = 0; layer < routing.num_layers(); ++layer) {
-    const auto chosen = absl::MakeConstSpan(routing.experts)
-                            .subspan(static_cast<size_t>(layer) * layer_choices, layer_choices);
+    const absl::Span<const uint16_t> chosen = routing.ChosenOfLayer(layer);
     for (const uint16_t index : chosen) ++uses_[index];
     const int block = geometry_.layers()[layer].block;
     // Each expert once: its count is zero again when it is told.
