@@ -25,6 +25,7 @@
 #include "strata/core/gguf/model_config.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
+#include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/kv_type.h"
 #include "strata/generate/model/bind_model.h"
 #include "strata/generate/model/model_graph.h"
@@ -64,9 +65,6 @@ namespace strata {
 namespace {
 
 constexpr int64_t kUsualContext = 4096;
-// What the engines take unless they are told otherwise.
-constexpr int64_t kCudaPromptBatch = 4096;
-constexpr int64_t kCpuPromptBatch = 128;
 
 absl::StatusOr<double> Bandwidth(const char* flag, double value) {
   if (value > 0 && std::isfinite(value)) return value;

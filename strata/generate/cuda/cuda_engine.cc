@@ -86,8 +86,6 @@ StepBlockLayout LayoutOf(const ModelGraph& graph) {
   return layout;
 }
 
-// Tokens of a prompt that are computed at once.
-constexpr int64_t kDefaultPromptBatch = 4096;
 // A plan is made for a card of today.
 constexpr int kPlannedCapability = 90;
 
@@ -115,7 +113,7 @@ absl::StatusOr<int64_t> CudaWorkspaceBytes(const ModelGraph& graph, KvType kv_ty
   DeviceRegion steps;
   LayStepMemory(graph, kv, LayoutOf(graph), steps);
   if (!CheckPromptKernelsRun(graph, kPlannedCapability).ok()) return steps.bytes();
-  if (prompt_batch == 0) prompt_batch = kDefaultPromptBatch;
+  if (prompt_batch == 0) prompt_batch = kCudaPromptBatch;
   return steps.bytes() +
          PromptStep::DeviceBytes(graph, LayoutOf(graph), PromptRows(prompt_batch, max_context));
 }
@@ -139,7 +137,7 @@ CudaEngine::CudaEngine(const CudaEngineOptions& options, const GgufFile& file,
       max_context_(options.engine.max_context > 0 ? options.engine.max_context
                                                   : graph.context_length),
       prompt_batch_(options.engine.prompt_batch > 0 ? options.engine.prompt_batch
-                                                    : kDefaultPromptBatch),
+                                                    : kCudaPromptBatch),
       kv_(device, options.engine.kv_type, graph, max_context_),
       layout_(LayoutOf(graph)),
       pin_budget_(std::numeric_limits<int64_t>::max(), "the engine's own memory"),

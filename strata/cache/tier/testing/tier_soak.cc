@@ -136,7 +136,10 @@ absl::Status Soak::Step(absl::Span<const int> numbers, const Token& token) {
   tier_.BeginStep();
   ASSIGN_OR_RETURN(DeviceEvent event, step.Launch(numbers));
   for (size_t layer = 0; layer < token.size(); ++layer) {
-    tier_.CountRouting(parts_.geometry.layers()[layer].block, token[layer], /*accepted=*/true);
+    const int block = parts_.geometry.layers()[layer].block;
+    for (const int index : token[layer]) {
+      tier_.CountUses({.layer = block, .index = index}, 1, /*accepted=*/true);
+    }
   }
   tier_.EndStep(std::move(event));
   return absl::OkStatus();
