@@ -34,7 +34,8 @@ bool IsPinned(EntryForm form) {
 
 }  // namespace
 
-int64_t LayerStream::BufferBytes(const ExpertGeometry& geometry, int64_t slot_bytes) {
+int64_t LayerStream::BufferBytes(const ExpertGeometry& geometry, int64_t slot_bytes,
+                                 int64_t spare_bytes) {
   const int64_t all = geometry.total_blob_bytes();
   if (slot_bytes >= all) return 0;
   const int64_t missing = (all - slot_bytes) * kPercentForUneven * geometry.num_experts();
@@ -44,7 +45,7 @@ int64_t LayerStream::BufferBytes(const ExpertGeometry& geometry, int64_t slot_by
   for (const ExpertGeometry::Layer& layer : geometry.layers()) {
     largest = std::max(largest, layer.blob_bytes);
   }
-  return num_missing * largest;
+  return std::min(num_missing * largest, std::max(slot_bytes / kSlotShare, spare_bytes / 2));
 }
 
 LayerStream::LayerStream(const ExpertFiles& files, const ExpertGeometry& geometry,

@@ -38,9 +38,12 @@ namespace strata {
 
 class LayerStream {
  public:
-  // For one of the buffers, when slots take so many bytes: the experts of a layer that have no
-  // slot, and some more, as they are not spread evenly. 0 when all experts have slots.
-  static int64_t BufferBytes(const ExpertGeometry& geometry, int64_t slot_bytes);
+  // For one of the buffers, when slots take so many bytes and leave `spare_bytes` to nobody: the
+  // experts of a layer that have no slot, and some more, as they are not spread evenly; less where
+  // that is more than half of what is spare and than a kSlotShare-th of the slots. 0 when all experts have slots.
+  static int64_t BufferBytes(const ExpertGeometry& geometry, int64_t slot_bytes,
+                             int64_t spare_bytes);
+  static constexpr int64_t kSlotShare = 40;
 
   // kResourceExhausted when the device has no memory for two buffers.
   static absl::StatusOr<std::unique_ptr<LayerStream>> Create(const ExpertFiles& files,

@@ -216,9 +216,16 @@ TEST_F(LayerStreamTest, AfterACopyThatWasRefusedTheNextStepIsRight) {
 TEST(LayerStreamBufferTest, IsAsLargeAsTheExpertsOfALayerWithoutSlots) {
   const ExpertGeometry geometry({{.block = 0, .blob_bytes = 512}, {.block = 1, .blob_bytes = 1024}},
                                 100, 2);
-  EXPECT_EQ(LayerStream::BufferBytes(geometry, geometry.total_blob_bytes()), 0);
-  EXPECT_EQ(LayerStream::BufferBytes(geometry, 0), 100 * 1024);
-  EXPECT_EQ(LayerStream::BufferBytes(geometry, geometry.total_blob_bytes() / 2), 55 * 1024);
+  const int64_t all = geometry.total_blob_bytes(), spare = all;
+  EXPECT_EQ(LayerStream::BufferBytes(geometry, all, spare), 0);
+  EXPECT_EQ(LayerStream::BufferBytes(geometry, 0, spare), 100 * 1024);
+  EXPECT_EQ(LayerStream::BufferBytes(geometry, all / 2, spare), 55 * 1024);
+}
+
+TEST(LayerStreamBufferTest, TakesLittleFromTheSlotsAndHalfOfWhatIsSpare) {
+  const ExpertGeometry geometry({{.block = 0, .blob_bytes = 1024}}, 100, 2);
+  EXPECT_EQ(LayerStream::BufferBytes(geometry, 50 * 1024, 0), 50 * 1024 / 40);
+  EXPECT_EQ(LayerStream::BufferBytes(geometry, 50 * 1024, 6 * 1024), 3 * 1024);
 }
 
 }  // namespace

@@ -157,7 +157,9 @@ absl::Status CudaEngine::Prepare() {
   RETURN_IF_ERROR(MakePromptStep());
   // Room for a usual text, before the experts take what is left.
   RETURN_IF_ERROR(kv_.Reserve(std::min(max_context_, kReservedContext)));
-  ASSIGN_OR_RETURN(experts_, ExpertPlacement::Create(options_.experts, file_, graph_, device_,
+  ExpertPlacement::Options experts = options_.experts;
+  experts.streams_layers = prompt_ != nullptr;
+  ASSIGN_OR_RETURN(experts_, ExpertPlacement::Create(experts, file_, graph_, device_,
                                                      graph_.experts.empty() ? nullptr : &stream_));
   RETURN_IF_ERROR(CheckExpertsReadable());
   cudaDeviceProp properties;
@@ -296,6 +298,12 @@ std::unique_ptr<SequenceState> CudaEngine::NewSequence() {
   return std::make_unique<DeviceSequence>(kv_);
 }
 
+int64_t CudaEngine::workspace_bytes() const {
+  const LayerStream* const stream = experts_ == nullptr ? nullptr : experts_->layer_stream();
+  return step_memory_.size() + (prompt_ == nullptr ? 0 : prompt_->bytes()) +
+         (stream == nullptr ? 0 : stream->bytes());
+}
+
 void CudaEngine::BeginPrompt() {
   in_prompt_ = true;
   if (experts_ != nullptr) experts_->BeginPrompt();
@@ -394,8 +402,12 @@ absl::Status CudaEngine::LaunchPrompt(Chunk& chunk, const std::function<bool()>*
       WriteAngles(rotation, row.position, prompt_->Angles(rotation));
     }
   }
-  prompt_layers_->Begin(chunk.shape, should_stop);
-  const absl::Status launched = RunLayers(graph_, *prompt_layers_);
+  LayerStream* const experts = StreamFor(chunk.shape.rows);
+  prompt_layers_->Begin(chunk.shape, should_stop, experts);
+  absl::Status launched =
+      experts == nullptr ? absl::OkStatus() : experts->Begin(experts_->table(), stream_);
+  if (launched.ok()) launched = RunLayers(graph_, *prompt_layers_);
+  if (experts != nullptr) launched.Update(experts->End());
   if (!launched.ok()) {
     // What was launched reads the step, which may be written again now.
     cudaStreamSynchronize(HandleOf(stream_));
@@ -404,6 +416,13 @@ absl::Status CudaEngine::LaunchPrompt(Chunk& chunk, const std::function<bool()>*
   chunk.fault_texts = &prompt_layers_->fault_texts();
   chunk.choices = prompt_->choices();
   return absl::OkStatus();
+}
+
+LayerStream* CudaEngine::StreamFor(int num_rows) const {
+  LayerStream* const stream = experts_ == nullptr ? nullptr : experts_->layer_stream();
+  if (stream == nullptr) return nullptr;
+  const int64_t num_choices = int64_t{num_rows} * graph_.experts.num_used();
+  return num_choices < kChoicesToStream * graph_.experts.num_experts() ? nullptr : stream;
 }
 
 absl::Status CudaEngine::WriteBlock(absl::Span<const StepRow> rows) {

@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "strata/cache/tier/layer_stream.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
 #include "strata/core/device_loan.h"
@@ -63,9 +64,7 @@ class CudaEngine : public CudaStepEngine {
   Hardware hardware() const override;
   Counters counters() const override { return counters_; }
   int64_t kv_bytes() const override { return kv_.bytes(); }
-  int64_t workspace_bytes() const override {
-    return step_memory_.size() + (prompt_ == nullptr ? 0 : prompt_->bytes());
-  }
+  int64_t workspace_bytes() const override;
   int64_t prompt_batch() const override { return prompt_batch_; }
 
   void BeginPrompt() override;
@@ -80,6 +79,8 @@ class CudaEngine : public CudaStepEngine {
  private:
   // Tokens whose keys and values get memory at start, where the context allows so many.
   static constexpr int64_t kReservedContext = 8192;
+  // Of a layer's choices for each of its experts, from which a prompt's step wants nearly all.
+  static constexpr int64_t kChoicesToStream = 8;
 
   struct Recorded {
     StepGraph graph;
@@ -110,6 +111,8 @@ class CudaEngine : public CudaStepEngine {
   absl::Status LaunchRecorded(Chunk& chunk);
   absl::Status LaunchPrompt(Chunk& chunk, const std::function<bool()>* should_stop);
   bool IsPrompt(const StepBatch& batch) const;
+  // Null where so few rows want few of the experts: they are read where they lie.
+  LayerStream* StreamFor(int num_rows) const;
   // Of these rows, how many make the next step.
   size_t NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const;
   absl::Status WriteBlock(absl::Span<const StepRow> rows);

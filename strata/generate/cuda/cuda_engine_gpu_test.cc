@@ -382,6 +382,8 @@ TEST_F(CudaTinyTest, BitsDoNotDependOnWhereExpertsAre) {
       }
       EXPECT_EQ(LastOfPrompt(*engine, ids_, 200), last_of_prompt)
           << percent << " %, source " << static_cast<int>(source);
+      ASSERT_NE(engine->experts()->layer_stream(), nullptr);
+      EXPECT_GT(engine->experts()->layer_stream()->num_copied(), 0);
       const TierCounters counters = engine->experts()->counters();
       EXPECT_EQ(counters.hits + counters.num_misses(), counters.routed);
       EXPECT_EQ(counters.misses[static_cast<int>(MissPath::kRead)], counters.num_misses());

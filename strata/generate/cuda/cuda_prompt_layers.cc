@@ -80,8 +80,10 @@ absl::Status CheckPromptKernelsRun(const ModelGraph& graph, int compute_capabili
 CudaPromptLayers::CudaPromptLayers(const Collaborators& with)
     : CudaOperations(with.memory.fault), with_(with), memory_(with.step.memory()) {}
 
-void CudaPromptLayers::Begin(const StepShape& shape, const std::function<bool()>* should_stop) {
+void CudaPromptLayers::Begin(const StepShape& shape, const std::function<bool()>* should_stop,
+                             LayerStream* experts) {
   should_stop_ = should_stop;
+  layer_stream_ = experts;
   shape_ = shape;
   rows_ = with_.step.num_rows();
   runs_ = with_.step.Runs();
@@ -315,19 +317,16 @@ absl::Status CudaPromptLayers::RunShared(const MixtureOfExperts& experts) {
                  *experts.shared_gate, memory_.shared_gate);
 }
 
-absl::Status CudaPromptLayers::Feed(int layer, const Residual& residual,
-                                    const MixtureOfExperts& experts) {
-  CHECK_EQ(layer, with_.graph.experts.layers()[static_cast<size_t>(moe_layer_)]);
-  RETURN_IF_ERROR(Route(residual, experts));
-  const DeviceRouting routing = {.num_experts = experts.routing.num_experts,
-                                 .num_chosen = experts.routing.num_chosen,
-                                 .experts = ChosenOfLayer(),
-                                 .weights = memory_.chosen_weights};
+absl::Status CudaPromptLayers::RunExperts(const MixtureOfExperts& experts,
+                                          const DeviceRouting& routing) {
   PromptGroups groups = memory_.groups;
   groups.tile_entries = PromptTileEntries(int64_t{rows_} * routing.num_chosen, routing.num_experts);
   RETURN_IF_ERROR(GroupPromptRows(rows_, routing, groups, with_.stream));
-  const auto* const table = reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
-                            int64_t{moe_layer_} * routing.num_experts;
+  if (layer_stream_ != nullptr) RETURN_IF_ERROR(layer_stream_->BeforeLayer(moe_layer_));
+  const std::byte* const all =
+      layer_stream_ == nullptr ? with_.expert_table : layer_stream_->table();
+  const auto* const table =
+      reinterpret_cast<const DeviceExpert*>(all) + int64_t{moe_layer_} * routing.num_experts;
   const DeviceActivations hidden =
       VectorsFor(memory_.hidden, experts.down.columns, {experts.down.type});
   RETURN_IF_ERROR(LaunchPromptGatedExperts(
@@ -353,6 +352,18 @@ absl::Status CudaPromptLayers::Feed(int layer, const Residual& residual,
                                            .out = memory_.down,
                                            .fault = ProductOf(experts.down.name)},
                                           with_.stream));
+  return layer_stream_ == nullptr ? absl::OkStatus() : layer_stream_->AfterLayer(moe_layer_);
+}
+
+absl::Status CudaPromptLayers::Feed(int layer, const Residual& residual,
+                                    const MixtureOfExperts& experts) {
+  CHECK_EQ(layer, with_.graph.experts.layers()[static_cast<size_t>(moe_layer_)]);
+  RETURN_IF_ERROR(Route(residual, experts));
+  const DeviceRouting routing = {.num_experts = experts.routing.num_experts,
+                                 .num_chosen = experts.routing.num_chosen,
+                                 .experts = ChosenOfLayer(),
+                                 .weights = memory_.chosen_weights};
+  RETURN_IF_ERROR(RunExperts(experts, routing));
   if (experts.shared.has_value()) RETURN_IF_ERROR(RunShared(experts));
   RETURN_IF_ERROR(LaunchPromptExpertSum(
       {.rows = rows_,
