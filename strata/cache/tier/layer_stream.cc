@@ -82,15 +82,21 @@ LayerStream::~LayerStream() {
   if (!last_.empty()) device_.Drain(last_);
 }
 
-absl::Status LayerStream::Begin(const ExpertTable& table, const DeviceStream& kernels) {
+absl::Status LayerStream::Begin(const ExpertTable& table, const DeviceStream& kernels,
+                                Bring bring) {
   CHECK(kernels_ == nullptr) << "a step is under way";
   CHECK_EQ(table.size(), geometry_.size());
   // The table of the step before is on its way no more.
   if (!last_.empty()) RETURN_IF_ERROR(device_.Wait(last_));
+  bring_ = bring;
   copies_.clear();
   num_copied_ = 0;
   bytes_copied_ = 0;
   for (int layer = 0; layer < static_cast<int>(layers_.size()); ++layer) Place(layer, table);
+  if (bring == Bring::kByKernels) {
+    copies_.clear();
+    for (Layer& layer : layers_) layer.first_copy = 0;
+  }
   // Kernels of earlier steps read the buffers and the table.
   ASSIGN_OR_RETURN(const DeviceEvent earlier, device_.Record(kernels));
   RETURN_IF_ERROR(device_.StreamWait(stream_, earlier));
@@ -158,7 +164,8 @@ absl::Status LayerStream::BeforeLayer(int layer) {
 }
 
 absl::Status LayerStream::AfterLayer(int layer) {
-  if (layer + 2 >= static_cast<int>(layers_.size())) return absl::OkStatus();
+  if (bring_ == Bring::kByKernels || layer + 2 >= static_cast<int>(layers_.size()))
+    return absl::OkStatus();
   ASSIGN_OR_RETURN(const DeviceEvent done, device_.Record(*kernels_));
   RETURN_IF_ERROR(device_.StreamWait(stream_, done));
   return Queue(layer + 2);

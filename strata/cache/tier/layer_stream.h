@@ -3,12 +3,15 @@
 // travel on a stream of their own into the other of two buffers. Each is copied once a step, and
 // kernels read it from device memory however often they like.
 //
-//   stream.Begin(table, kernels);
+//   stream.Begin(table, kernels, LayerStream::Bring::kAhead);
 //   ... for each layer with experts, in order:
 //     stream.BeforeLayer(layer);  // What the kernels' stream gets now waits for its experts.
 //     ... kernels that find the experts of the layer in stream.table() ...
 //     stream.AfterLayer(layer);
 //   stream.End();                 // Also after an error of any of these.
+//
+// A step that wants few of them lets its kernels bring what they have chosen (kByKernels): the stream
+// only says where to.
 //
 // Experts in slots are read there. Those that a buffer has no room for, and those that cannot be
 // copied without blocking, are left where the tier's table has them. An event of the kernels' stream
@@ -51,9 +54,11 @@ class LayerStream {
                                                              int64_t buffer_bytes, Device& device);
   ~LayerStream();
 
+  enum class Bring { kAhead, kByKernels };
+
   // A step whose work on `kernels` follows. The tier's table as the step may read it: entries stay
   // as they are, and what they point to stays good, until the step has ended.
-  absl::Status Begin(const ExpertTable& table, const DeviceStream& kernels);
+  absl::Status Begin(const ExpertTable& table, const DeviceStream& kernels, Bring bring);
   // Layers are counted among those that have experts.
   absl::Status BeforeLayer(int layer);
   absl::Status AfterLayer(int layer);
@@ -62,7 +67,13 @@ class LayerStream {
   // ExpertEntry by number, in device memory. Those of a layer are good between BeforeLayer and
   // AfterLayer.
   const std::byte* table() const { return table_.data(); }
-  // Of the step: experts that are copied, and their bytes.
+  // Of the step that has begun.
+  Bring bring() const { return bring_; }
+  // Of an expert of the layer, in the order of its blob.
+  absl::Span<const int64_t> PartBytes(int layer) const {
+    return {layers_[layer].part_bytes.data(), static_cast<size_t>(layers_[layer].num_parts)};
+  }
+  // Of the step: experts that are copied, or would be if they were chosen, and their bytes.
   int num_copied() const { return num_copied_; }
   int64_t bytes_copied() const { return bytes_copied_; }
   // Of device memory.
@@ -95,10 +106,11 @@ class LayerStream {
 
   // Of the step.
   const DeviceStream* kernels_ = nullptr;  // Null between steps.
-  std::vector<int> streamed_;              // Numbers of the layer that is being placed.
-  std::vector<HostToDeviceCopy> copies_;   // Of all layers; one for parts that follow each other.
-  std::array<DeviceEvent, 2> arrived_;     // By buffer.
-  DeviceEvent last_;                       // Behind all copies.
+  Bring bring_ = Bring::kAhead;
+  std::vector<int> streamed_;             // Numbers of the layer that is being placed.
+  std::vector<HostToDeviceCopy> copies_;  // Of all layers; one for parts that follow each other.
+  std::array<DeviceEvent, 2> arrived_;    // By buffer.
+  DeviceEvent last_;                      // Behind all copies.
   int num_copied_ = 0;
   int64_t bytes_copied_ = 0;
 };

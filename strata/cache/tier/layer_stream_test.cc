@@ -104,7 +104,9 @@ class LayerStreamTest : public ::testing::Test {
     });
   }
   absl::Status RunStep() {
-    if (const absl::Status begun = stream_->Begin(table_, kernels_); !begun.ok()) return begun;
+    if (const absl::Status begun = stream_->Begin(table_, kernels_, LayerStream::Bring::kAhead);
+        !begun.ok())
+      return begun;
     for (int layer = 0; layer < kLayers; ++layer) {
       if (const absl::Status status = stream_->BeforeLayer(layer); !status.ok()) return status;
       LaunchLayer(layer);
@@ -181,10 +183,39 @@ TEST_F(LayerStreamTest, CopiesWhatHasNoSlotOnceAStep) {
   EXPECT_EQ(stream_->bytes_copied(), 0);
 }
 
+TEST_F(LayerStreamTest, KernelsBringWhatTheyHaveChosenToWhereTheTableSays) {
+  Make(BytesOfLayer(kLayers - 1));
+  for (int step = 0; step < 20; ++step) {
+    MakeTable(0.3, static_cast<uint64_t>(step));
+    ASSERT_TRUE(stream_->Begin(table_, kernels_, LayerStream::Bring::kByKernels).ok());
+    for (int layer = 0; layer < kLayers; ++layer) {
+      ASSERT_TRUE(stream_->BeforeLayer(layer).ok());
+      device_.Launch(kernels_, [this, layer] {
+        const auto* const entries = reinterpret_cast<const ExpertEntry*>(stream_->table());
+        for (int number = layer * kExperts; number < (layer + 1) * kExperts; ++number) {
+          if (in_slot_[number]) continue;
+          for (int part = 0; part < 3; ++part) {
+            std::memcpy(const_cast<std::byte*>(entries[number].parts[part]),
+                        addresses_[number][part],
+                        static_cast<size_t>(stream_->PartBytes(layer)[part]));
+          }
+        }
+      });
+      LaunchLayer(layer);
+      ASSERT_TRUE(stream_->AfterLayer(layer).ok());
+    }
+    ASSERT_TRUE(stream_->End().ok());
+    device_.Drain(kernels_);
+  }
+  EXPECT_EQ(num_wrong_, 0);
+  EXPECT_EQ(num_in_host_memory_, 0);
+  EXPECT_EQ(num_read_, 20 * geometry_.size());
+}
+
 TEST_F(LayerStreamTest, AnEventRecordedAfterEndStandsForTheCopiesOfAStepThatWasGivenUp) {
   Make(BytesOfLayer(kLayers - 1));
   MakeTable(0, 1);
-  ASSERT_TRUE(stream_->Begin(table_, kernels_).ok());
+  ASSERT_TRUE(stream_->Begin(table_, kernels_, LayerStream::Bring::kAhead).ok());
   ASSERT_TRUE(stream_->BeforeLayer(0).ok());
   ASSERT_TRUE(stream_->End().ok());
   ASSERT_TRUE(device_.Wait(*device_.Record(kernels_)).ok());
@@ -216,7 +247,7 @@ TEST_F(LayerStreamTest, AfterACopyThatWasRefusedTheNextStepIsRight) {
 TEST(LayerStreamBufferTest, IsAsLargeAsTheExpertsOfALayerWithoutSlots) {
   const ExpertGeometry geometry({{.block = 0, .blob_bytes = 512}, {.block = 1, .blob_bytes = 1024}},
                                 100, 2);
-  const int64_t all = geometry.total_blob_bytes(), spare = all;
+  const int64_t all = geometry.total_blob_bytes(), spare = 2 * all;
   EXPECT_EQ(LayerStream::BufferBytes(geometry, all, spare), 0);
   EXPECT_EQ(LayerStream::BufferBytes(geometry, 0, spare), 100 * 1024);
   EXPECT_EQ(LayerStream::BufferBytes(geometry, all / 2, spare), 55 * 1024);

@@ -299,9 +299,8 @@ std::unique_ptr<SequenceState> CudaEngine::NewSequence() {
 }
 
 int64_t CudaEngine::workspace_bytes() const {
-  const LayerStream* const stream = experts_ == nullptr ? nullptr : experts_->layer_stream();
   return step_memory_.size() + (prompt_ == nullptr ? 0 : prompt_->bytes()) +
-         (stream == nullptr ? 0 : stream->bytes());
+         (layer_stream() == nullptr ? 0 : layer_stream()->bytes());
 }
 
 void CudaEngine::BeginPrompt() {
@@ -402,12 +401,7 @@ absl::Status CudaEngine::LaunchPrompt(Chunk& chunk, const std::function<bool()>*
       WriteAngles(rotation, row.position, prompt_->Angles(rotation));
     }
   }
-  LayerStream* const experts = StreamFor(chunk.shape.rows);
-  prompt_layers_->Begin(chunk.shape, should_stop, experts);
-  absl::Status launched =
-      experts == nullptr ? absl::OkStatus() : experts->Begin(experts_->table(), stream_);
-  if (launched.ok()) launched = RunLayers(graph_, *prompt_layers_);
-  if (experts != nullptr) launched.Update(experts->End());
+  const absl::Status launched = RunPrompt(chunk.shape, should_stop);
   if (!launched.ok()) {
     // What was launched reads the step, which may be written again now.
     cudaStreamSynchronize(HandleOf(stream_));
@@ -418,11 +412,23 @@ absl::Status CudaEngine::LaunchPrompt(Chunk& chunk, const std::function<bool()>*
   return absl::OkStatus();
 }
 
-LayerStream* CudaEngine::StreamFor(int num_rows) const {
-  LayerStream* const stream = experts_ == nullptr ? nullptr : experts_->layer_stream();
-  if (stream == nullptr) return nullptr;
-  const int64_t num_choices = int64_t{num_rows} * graph_.experts.num_used();
-  return num_choices < kChoicesToStream * graph_.experts.num_experts() ? nullptr : stream;
+LayerStream* CudaEngine::layer_stream() const {
+  return experts_ == nullptr ? nullptr : experts_->layer_stream();
+}
+
+absl::Status CudaEngine::RunPrompt(const StepShape& shape,
+                                   const std::function<bool()>* should_stop) {
+  LayerStream* const stream = layer_stream();
+  prompt_layers_->Begin(shape, should_stop, stream);
+  if (stream == nullptr) return RunLayers(graph_, *prompt_layers_);
+  const int64_t num_choices = int64_t{shape.rows} * graph_.experts.num_used();
+  const bool wants_all = num_choices >= kChoicesForAll * graph_.experts.num_experts();
+  absl::Status status =
+      stream->Begin(experts_->table(), stream_,
+                    wants_all ? LayerStream::Bring::kAhead : LayerStream::Bring::kByKernels);
+  if (status.ok()) status = RunLayers(graph_, *prompt_layers_);
+  status.Update(stream->End());
+  return status;
 }
 
 absl::Status CudaEngine::WriteBlock(absl::Span<const StepRow> rows) {

@@ -79,8 +79,8 @@ class CudaEngine : public CudaStepEngine {
  private:
   // Tokens whose keys and values get memory at start, where the context allows so many.
   static constexpr int64_t kReservedContext = 8192;
-  // Of a layer's choices for each of its experts, from which a prompt's step wants nearly all.
-  static constexpr int64_t kChoicesToStream = 8;
+  // Choices of a layer for each of its experts, from which on a prompt's step wants nearly all of them.
+  static constexpr int64_t kChoicesForAll = 8;
 
   struct Recorded {
     StepGraph graph;
@@ -111,8 +111,9 @@ class CudaEngine : public CudaStepEngine {
   absl::Status LaunchRecorded(Chunk& chunk);
   absl::Status LaunchPrompt(Chunk& chunk, const std::function<bool()>* should_stop);
   bool IsPrompt(const StepBatch& batch) const;
-  // Null where so few rows want few of the experts: they are read where they lie.
-  LayerStream* StreamFor(int num_rows) const;
+  // For a step of a prompt; null when no experts are without slots.
+  LayerStream* layer_stream() const;
+  absl::Status RunPrompt(const StepShape& shape, const std::function<bool()>* should_stop);
   // Of these rows, how many make the next step.
   size_t NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const;
   absl::Status WriteBlock(absl::Span<const StepRow> rows);

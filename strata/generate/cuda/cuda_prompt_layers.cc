@@ -24,6 +24,7 @@
 #include "strata/generate/kernels/cuda/begin_step.h"
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/fetch_experts.h"
 #include "strata/generate/kernels/cuda/prepare_heads.h"
 #include "strata/generate/kernels/cuda/prompt_attend.h"
 #include "strata/generate/kernels/cuda/prompt_feed_forward.h"
@@ -317,16 +318,34 @@ absl::Status CudaPromptLayers::RunShared(const MixtureOfExperts& experts) {
                  *experts.shared_gate, memory_.shared_gate);
 }
 
+absl::Status CudaPromptLayers::BringExperts(const PromptGroups& groups,
+                                            const DeviceRouting& routing) {
+  RETURN_IF_ERROR(layer_stream_->BeforeLayer(moe_layer_));
+  if (layer_stream_->bring() == LayerStream::Bring::kAhead) return absl::OkStatus();
+  ExpertFetch fetch = {.from = TableOfLayer(with_.expert_table, routing),
+                       .to = TableOfLayer(layer_stream_->table(), routing),
+                       .groups = groups,
+                       .max_tiles = MaxPromptTiles(int64_t{rows_} * routing.num_chosen,
+                                                   routing.num_experts, groups.tile_entries)};
+  for (const int64_t bytes : layer_stream_->PartBytes(moe_layer_)) {
+    fetch.part_bytes[fetch.num_parts++] = bytes;
+  }
+  return LaunchExpertFetch(fetch, with_.stream);
+}
+
+const DeviceExpert* CudaPromptLayers::TableOfLayer(const std::byte* table,
+                                                   const DeviceRouting& routing) const {
+  return reinterpret_cast<const DeviceExpert*>(table) + int64_t{moe_layer_} * routing.num_experts;
+}
+
 absl::Status CudaPromptLayers::RunExperts(const MixtureOfExperts& experts,
                                           const DeviceRouting& routing) {
   PromptGroups groups = memory_.groups;
   groups.tile_entries = PromptTileEntries(int64_t{rows_} * routing.num_chosen, routing.num_experts);
   RETURN_IF_ERROR(GroupPromptRows(rows_, routing, groups, with_.stream));
-  if (layer_stream_ != nullptr) RETURN_IF_ERROR(layer_stream_->BeforeLayer(moe_layer_));
-  const std::byte* const all =
-      layer_stream_ == nullptr ? with_.expert_table : layer_stream_->table();
-  const auto* const table =
-      reinterpret_cast<const DeviceExpert*>(all) + int64_t{moe_layer_} * routing.num_experts;
+  if (layer_stream_ != nullptr) RETURN_IF_ERROR(BringExperts(groups, routing));
+  const DeviceExpert* const table =
+      TableOfLayer(layer_stream_ == nullptr ? with_.expert_table : layer_stream_->table(), routing);
   const DeviceActivations hidden =
       VectorsFor(memory_.hidden, experts.down.columns, {experts.down.type});
   RETURN_IF_ERROR(LaunchPromptGatedExperts(

@@ -95,9 +95,12 @@ class CudaPromptLayers : public CudaOperations {
   absl::Status Route(const Residual& residual, const MixtureOfExperts& experts);
   absl::Status RunGated(const FeedForward& part, const DeviceActivations& hidden);
   // Down of all entries, after gate and up.
+  absl::Status BringExperts(const PromptGroups& groups, const DeviceRouting& routing);
   absl::Status RunExperts(const MixtureOfExperts& experts, const DeviceRouting& routing);
   absl::Status RunShared(const MixtureOfExperts& experts);
   int32_t* ChosenOfLayer() const;
+  // The part of a table of all experts that is of this layer.
+  const DeviceExpert* TableOfLayer(const std::byte* table, const DeviceRouting& routing) const;
 
   const Collaborators with_;
   const PromptMemory& memory_;
