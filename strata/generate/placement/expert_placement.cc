@@ -124,6 +124,8 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
                           .stages = &host_->stages()}));
   tier_->SetRates(RatesOfLink(kNominalBytesPerNs));
   kernels_read_all_ = kernels == nullptr || KernelsReadAll();
+  const bool decides = 0 < slots().num_slots() && slots().num_slots() < geometry_.size();
+  if (decides) gauge_.emplace(geometry_, kGaugeSteps);
   LOG(INFO) << slots().Describe() << " for " << geometry_.Describe() << "; " << host_->Describe();
   return absl::OkStatus();
 }
@@ -237,18 +239,40 @@ void ExpertPlacement::AddResult(const absl::Status& outcome, absl::Span<const St
 }
 
 void ExpertPlacement::CountRouting(const StepRouting& routing, bool accepted) {
-  uses_.assign(static_cast<size_t>(geometry_.num_experts()), 0);
+  step_uses_.clear();
   for (int layer = 0; layer < routing.num_layers(); ++layer) {
-    const absl::Span<const uint16_t> chosen = routing.ChosenOfLayer(layer);
-    for (const uint16_t index : chosen) ++uses_[index];
-    const int block = geometry_.layers()[layer].block;
-    // Each expert once: its count is zero again when it is told.
-    for (const uint16_t index : chosen) {
-      if (uses_[index] == 0) continue;
-      tier_->CountUses({.layer = block, .index = index}, uses_[index], accepted);
-      uses_[index] = 0;
-    }
+    CollectUses(layer, routing.ChosenOfLayer(layer), accepted);
   }
+  int num_missed = 0;
+  for (const ExpertUse& use : step_uses_) {
+    tier_->CountUses(geometry_.IdOf(use.number), use.routed, accepted);
+    num_missed += Entry(use.number).form != EntryForm::kSlot;
+  }
+  if (gauge_.has_value() && !step_uses_.empty()) gauge_->AddStep(step_uses_, num_missed);
+}
+
+void ExpertPlacement::CollectUses(int layer, absl::Span<const uint16_t> chosen, bool accepted) {
+  uses_.assign(static_cast<size_t>(geometry_.num_experts()), 0);
+  for (const uint16_t index : chosen) ++uses_[index];
+  const size_t begin = step_uses_.size();
+  for (const uint16_t index : chosen) {
+    const int uses = std::exchange(uses_[index], 0);
+    if (uses == 0) continue;  // It was collected before.
+    step_uses_.push_back({.number = layer * geometry_.num_experts() + index,
+                          .accepted = accepted ? uses : 0,
+                          .routed = uses});
+  }
+  std::sort(step_uses_.begin() + static_cast<std::ptrdiff_t>(begin), step_uses_.end(),
+            [](const ExpertUse& a, const ExpertUse& b) { return a.number < b.number; });
+}
+
+std::optional<CacheGauge::Reading> ExpertPlacement::ReadGauge() const {
+  if (!gauge_.has_value()) return std::nullopt;
+  std::vector<int> slots_of_class(slots().class_bytes().size(), 0);
+  for (int slot = 0; slot < slots().num_slots(); ++slot) {
+    ++slots_of_class[static_cast<size_t>(slots().ClassOfSlot(slot))];
+  }
+  return gauge_->Report(slots_of_class, kGaugeMoreBytes);
 }
 
 absl::Span<std::byte> ExpertPlacement::BeginPrompt() {

@@ -23,8 +23,10 @@
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/experts/model_identity.h"
 #include "strata/cache/host/host_placement.h"
+#include "strata/cache/policy/expert_policy.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/simulate/cache_gauge.h"
 #include "strata/cache/stage/stage_pool.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_table.h"
@@ -109,6 +111,10 @@ class ExpertPlacement {
   TierCounters counters() const { return tier_->counters(); }
   FillReport fill_report() const { return tier_->fill_report(); }
   const SlotPlan& slots() const { return tier_->slots().plan(); }
+  // Over the last kGaugeSteps steps, with kGaugeMoreBytes more of slots. Nothing where there are
+  // none, or one for every expert. Takes milliseconds: for reports.
+  std::optional<CacheGauge::Reading> ReadGauge() const;
+  static constexpr int64_t kGaugeMoreBytes = int64_t{1} << 30;
   int64_t pinned_bytes() const { return host_->pinned_bytes(); }
   double pin_ms() const { return host_->pin_ms(); }
 
@@ -128,6 +134,8 @@ class ExpertPlacement {
   void TellOfFill();
   bool FillsAtStart() const;
   void CountRouting(const StepRouting& routing, bool accepted);
+  // Of a layer, by ascending index, to step_uses_.
+  void CollectUses(int layer, absl::Span<const uint16_t> chosen, bool accepted);
 
   const Options options_;
   const ExpertGeometry geometry_;
@@ -156,7 +164,11 @@ class ExpertPlacement {
   bool said_slot0_ = false;
   bool in_prompt_ = false;
   std::optional<SlotLoan> loan_;
-  std::vector<int> uses_;  // Of a layer, by index; kept for its memory.
+  // Of the step whose result is taken, and of a layer by index; kept for their memory.
+  std::vector<ExpertUse> step_uses_;
+  std::vector<int> uses_;
+  static constexpr int kGaugeSteps = 512;
+  std::optional<CacheGauge> gauge_;
 };
 
 }  // namespace strata
