@@ -153,15 +153,31 @@ absl::Status CudaEngine::Prepare() {
   ASSIGN_OR_RETURN(stream_, device_.CreateStream());
   ASSIGN_OR_RETURN(weights_, DeviceWeights::Create(file_, graph_, device_));
   RETURN_IF_ERROR(PlaceEmbedding());
+  EndStartPart("weights");
   RETURN_IF_ERROR(MakeStepMemory());
   RETURN_IF_ERROR(MakePromptStep());
   // Room for a usual text, before the experts take what is left.
   RETURN_IF_ERROR(kv_.Reserve(std::min(max_context_, kReservedContext)));
+  EndStartPart("workspace");
   ExpertPlacement::Options experts = options_.experts;
   experts.streams_layers = prompt_ != nullptr;
   ASSIGN_OR_RETURN(experts_, ExpertPlacement::Create(experts, file_, graph_, device_,
                                                      graph_.experts.empty() ? nullptr : &stream_));
   RETURN_IF_ERROR(CheckExpertsReadable());
+  EndStartPart("experts");
+  RETURN_IF_ERROR(MakeLayers());
+  // What no kernel runs is found now, not after a prompt was read.
+  ASSIGN_OR_RETURN(const Recorded* decode, RecordedFor({.rows = 1, .wanted = 1}));
+  figures_.nodes = decode->graph.num_nodes();
+  EndStartPart("recording");
+  return absl::OkStatus();
+}
+
+void CudaEngine::EndStartPart(std::string name) {
+  if (options_.start_times != nullptr) options_.start_times->EndPart(std::move(name));
+}
+
+absl::Status CudaEngine::MakeLayers() {
   cudaDeviceProp properties;
   RETURN_IF_ERROR(CudaStatus(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties"));
   const KernelStream stream = {
@@ -190,9 +206,6 @@ absl::Status CudaEngine::Prepare() {
         .expert_table = experts_ == nullptr ? nullptr : experts_->table_image(),
         .stream = {.stream = stream.stream}});
   }
-  // What no kernel runs is found now, not after a prompt was read.
-  ASSIGN_OR_RETURN(const Recorded* decode, RecordedFor({.rows = 1, .wanted = 1}));
-  figures_.nodes = decode->graph.num_nodes();
   return absl::OkStatus();
 }
 

@@ -103,6 +103,9 @@ class CudaEngine : public CudaStepEngine {
   absl::Status PlaceEmbedding();
   absl::Status MakeStepMemory();
   absl::Status MakePromptStep();
+  absl::Status MakeLayers();
+  // A part of the start has ended.
+  void EndStartPart(std::string name);
   absl::Status CheckExpertsReadable() const;
   absl::StatusOr<const Recorded*> RecordedFor(const StepShape& shape);
 
