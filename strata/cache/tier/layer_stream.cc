@@ -171,6 +171,17 @@ absl::Status LayerStream::AfterLayer(int layer) {
   return Queue(layer + 2);
 }
 
+absl::StatusOr<const DeviceStream*> LayerStream::OpenCopies() {
+  ASSIGN_OR_RETURN(const DeviceEvent now, device_.Record(*kernels_));
+  RETURN_IF_ERROR(device_.StreamWait(stream_, now));
+  return &stream_;
+}
+
+absl::Status LayerStream::WaitForCopies() {
+  ASSIGN_OR_RETURN(const DeviceEvent now, device_.Record(stream_));
+  return device_.StreamWait(*kernels_, now);
+}
+
 absl::Status LayerStream::End() {
   if (kernels_ == nullptr) return absl::OkStatus();
   const DeviceStream& kernels = *kernels_;

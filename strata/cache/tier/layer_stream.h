@@ -11,7 +11,7 @@
 //   stream.End();                 // Also after an error of any of these.
 //
 // A step that wants few of them lets its kernels bring what they have chosen (kByKernels): the stream
-// only says where to.
+// says where to, and lends the queue that other copies would use.
 //
 // Experts in slots are read there. Those that a buffer has no room for, and those that cannot be
 // copied without blocking, are left where the tier's table has them. An event of the kernels' stream
@@ -63,6 +63,11 @@ class LayerStream {
   absl::Status BeforeLayer(int layer);
   absl::Status AfterLayer(int layer);
   absl::Status End();
+
+  // kByKernels, between BeforeLayer and AfterLayer: where kernels go that bring experts, behind all
+  // that the kernels' stream holds now; and what that stream gets from now on waits for them.
+  absl::StatusOr<const DeviceStream*> OpenCopies();
+  absl::Status WaitForCopies();
 
   // ExpertEntry by number, in device memory. Those of a layer are good between BeforeLayer and
   // AfterLayer.

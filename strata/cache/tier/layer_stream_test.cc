@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "strata/cache/experts/expert_files.h"
@@ -117,7 +118,7 @@ class LayerStreamTest : public ::testing::Test {
 
   const TestExperts experts_{{.num_layers = kLayers, .num_experts = kExperts}};
   const ExpertGeometry geometry_ = GeometryOf(experts_.files());
-  HostDevice device_{{.max_delay_yields = 20, .shuffle_batches = true, .seed = 7}};
+  HostDevice device_{{.max_delay_yields = 2, .shuffle_batches = true, .seed = 7}};
   const DeviceStream kernels_;
   PinnedMemory pinned_;
   DeviceMemory slots_;
@@ -130,24 +131,24 @@ class LayerStreamTest : public ::testing::Test {
 
 TEST_F(LayerStreamTest, KernelsFindTheBytesOfTheFileHoweverLateCopiesAre) {
   Make(BytesOfLayer(kLayers - 1));
-  for (int step = 0; step < 50; ++step) {
+  for (int step = 0; step < 20; ++step) {
     MakeTable(step % 5 / 4.0, static_cast<uint64_t>(step));
     ASSERT_TRUE(RunStep().ok());
     device_.Drain(kernels_);
   }
-  EXPECT_EQ(num_read_, 50 * geometry_.size());
+  EXPECT_EQ(num_read_, 20 * geometry_.size());
   EXPECT_EQ(num_wrong_, 0);
   EXPECT_EQ(num_in_host_memory_, 0);
 }
 
 TEST_F(LayerStreamTest, StepsFollowEachOtherWithoutWaitingForTheKernelsOfTheLast) {
   Make(BytesOfLayer(kLayers - 1));
-  for (int step = 0; step < 100; ++step) {
+  for (int step = 0; step < 30; ++step) {
     MakeTable(0.3, static_cast<uint64_t>(step));
     ASSERT_TRUE(RunStep().ok());
   }
   device_.Drain(kernels_);
-  EXPECT_EQ(num_read_, 100 * geometry_.size());
+  EXPECT_EQ(num_read_, 30 * geometry_.size());
   EXPECT_EQ(num_wrong_, 0);
 }
 
@@ -190,7 +191,9 @@ TEST_F(LayerStreamTest, KernelsBringWhatTheyHaveChosenToWhereTheTableSays) {
     ASSERT_TRUE(stream_->Begin(table_, kernels_, LayerStream::Bring::kByKernels).ok());
     for (int layer = 0; layer < kLayers; ++layer) {
       ASSERT_TRUE(stream_->BeforeLayer(layer).ok());
-      device_.Launch(kernels_, [this, layer] {
+      const absl::StatusOr<const DeviceStream*> copies = stream_->OpenCopies();
+      ASSERT_TRUE(copies.ok()) << copies.status();
+      device_.Launch(**copies, [this, layer] {
         const auto* const entries = reinterpret_cast<const ExpertEntry*>(stream_->table());
         for (int number = layer * kExperts; number < (layer + 1) * kExperts; ++number) {
           if (in_slot_[number]) continue;
@@ -201,6 +204,7 @@ TEST_F(LayerStreamTest, KernelsBringWhatTheyHaveChosenToWhereTheTableSays) {
           }
         }
       });
+      ASSERT_TRUE(stream_->WaitForCopies().ok());
       LaunchLayer(layer);
       ASSERT_TRUE(stream_->AfterLayer(layer).ok());
     }

@@ -16,6 +16,7 @@
 #include "glog/logging.h"
 #include "strata/core/block_type.h"
 #include "strata/core/cuda_status.h"
+#include "strata/core/device_loan.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/cuda_layers.h"
 #include "strata/generate/cuda/cuda_support.h"
@@ -318,19 +319,27 @@ absl::Status CudaPromptLayers::RunShared(const MixtureOfExperts& experts) {
                  *experts.shared_gate, memory_.shared_gate);
 }
 
-absl::Status CudaPromptLayers::BringExperts(const PromptGroups& groups,
+absl::Status CudaPromptLayers::BringExperts(ExpertParts parts, const PromptGroups& groups,
                                             const DeviceRouting& routing) {
-  RETURN_IF_ERROR(layer_stream_->BeforeLayer(moe_layer_));
-  if (layer_stream_->bring() == LayerStream::Bring::kAhead) return absl::OkStatus();
+  if (layer_stream_ == nullptr || layer_stream_->bring() == LayerStream::Bring::kAhead) {
+    return absl::OkStatus();
+  }
+  const absl::Span<const int64_t> part_bytes = layer_stream_->PartBytes(moe_layer_);
+  const int down = static_cast<int>(part_bytes.size()) - 1;  // The last part of any blob.
   ExpertFetch fetch = {.from = TableOfLayer(with_.expert_table, routing),
                        .to = TableOfLayer(layer_stream_->table(), routing),
                        .groups = groups,
-                       .max_tiles = MaxPromptTiles(int64_t{rows_} * routing.num_chosen,
-                                                   routing.num_experts, groups.tile_entries)};
-  for (const int64_t bytes : layer_stream_->PartBytes(moe_layer_)) {
-    fetch.part_bytes[fetch.num_parts++] = bytes;
-  }
-  return LaunchExpertFetch(fetch, with_.stream);
+                       .first_part = parts == ExpertParts::kDown ? down : 0,
+                       .num_parts = parts == ExpertParts::kDown ? 1 : down};
+  std::copy(part_bytes.begin(), part_bytes.end(), fetch.part_bytes);
+  ASSIGN_OR_RETURN(const DeviceStream* copies, layer_stream_->OpenCopies());
+  return LaunchExpertFetch(fetch, {.stream = static_cast<cudaStream_t>(copies->handle())});
+}
+
+absl::Status CudaPromptLayers::WaitForExperts() {
+  const bool by_kernels =
+      layer_stream_ != nullptr && layer_stream_->bring() == LayerStream::Bring::kByKernels;
+  return by_kernels ? layer_stream_->WaitForCopies() : absl::OkStatus();
 }
 
 const DeviceExpert* CudaPromptLayers::TableOfLayer(const std::byte* table,
@@ -343,7 +352,11 @@ absl::Status CudaPromptLayers::RunExperts(const MixtureOfExperts& experts,
   PromptGroups groups = memory_.groups;
   groups.tile_entries = PromptTileEntries(int64_t{rows_} * routing.num_chosen, routing.num_experts);
   RETURN_IF_ERROR(GroupPromptRows(rows_, routing, groups, with_.stream));
-  if (layer_stream_ != nullptr) RETURN_IF_ERROR(BringExperts(groups, routing));
+  if (layer_stream_ != nullptr) RETURN_IF_ERROR(layer_stream_->BeforeLayer(moe_layer_));
+  RETURN_IF_ERROR(BringExperts(ExpertParts::kGateAndUp, groups, routing));
+  RETURN_IF_ERROR(WaitForExperts());
+  // While gate and up compute.
+  RETURN_IF_ERROR(BringExperts(ExpertParts::kDown, groups, routing));
   const DeviceExpert* const table =
       TableOfLayer(layer_stream_ == nullptr ? with_.expert_table : layer_stream_->table(), routing);
   const DeviceActivations hidden =
@@ -362,6 +375,7 @@ absl::Status CudaPromptLayers::RunExperts(const MixtureOfExperts& experts,
                   .up = ProductOf(experts.up.name),
                   .hidden = InputOf(experts.down.name)}},
       with_.stream));
+  RETURN_IF_ERROR(WaitForExperts());
   RETURN_IF_ERROR(LaunchPromptDownExperts({.rows = rows_,
                                            .hidden = hidden,
                                            .routing = routing,

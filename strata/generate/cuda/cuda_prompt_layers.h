@@ -95,7 +95,11 @@ class CudaPromptLayers : public CudaOperations {
   absl::Status Route(const Residual& residual, const MixtureOfExperts& experts);
   absl::Status RunGated(const FeedForward& part, const DeviceActivations& hidden);
   // Down of all entries, after gate and up.
-  absl::Status BringExperts(const PromptGroups& groups, const DeviceRouting& routing);
+  enum class ExpertParts { kGateAndUp, kDown };
+  // Where kernels bring what the step chose: starts it, and makes later kernels wait for it.
+  absl::Status BringExperts(ExpertParts parts, const PromptGroups& groups,
+                            const DeviceRouting& routing);
+  absl::Status WaitForExperts();
   absl::Status RunExperts(const MixtureOfExperts& experts, const DeviceRouting& routing);
   absl::Status RunShared(const MixtureOfExperts& experts);
   int32_t* ChosenOfLayer() const;

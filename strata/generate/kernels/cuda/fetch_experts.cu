@@ -11,7 +11,9 @@ namespace strata {
 namespace {
 
 constexpr int kThreads = 256;
+// The link is slower than a few blocks, and other kernels want the multiprocessors.
 constexpr int kBlocksPerExpert = 8;
+constexpr int kExpertsAtOnce = 8;
 constexpr int kInFlight = 8;  // Loads of a thread: the link is long.
 
 __device__ __forceinline__ uint4 LoadFromHost(const uint4* words) {
@@ -56,15 +58,16 @@ __device__ __forceinline__ void CopyPart(std::byte* to, const std::byte* from, i
 }
 
 __global__ __launch_bounds__(kThreads) void FetchExperts(ExpertFetch fetch) {
-  const int tile = static_cast<int>(blockIdx.y);
-  if (tile >= *fetch.groups.num_tiles) return;
-  const int expert = fetch.groups.tiles[tile].expert;
-  // The first of an expert's tiles stands for all of them.
-  if (tile > 0 && fetch.groups.tiles[tile - 1].expert == expert) return;
-  for (int part = 0; part < fetch.num_parts; ++part) {
-    const std::byte* const from = fetch.from[expert].parts[part];
-    auto* const to = const_cast<std::byte*>(fetch.to[expert].parts[part]);
-    if (from != to) CopyPart(to, from, fetch.part_bytes[part]);
+  const int num_tiles = *fetch.groups.num_tiles;
+  for (int tile = static_cast<int>(blockIdx.y); tile < num_tiles; tile += kExpertsAtOnce) {
+    const int expert = fetch.groups.tiles[tile].expert;
+    // The first of an expert's tiles stands for all of them.
+    if (tile > 0 && fetch.groups.tiles[tile - 1].expert == expert) continue;
+    for (int part = fetch.first_part; part < fetch.first_part + fetch.num_parts; ++part) {
+      const std::byte* const from = fetch.from[expert].parts[part];
+      auto* const to = const_cast<std::byte*>(fetch.to[expert].parts[part]);
+      if (from != to) CopyPart(to, from, fetch.part_bytes[part]);
+    }
   }
 }
 
@@ -72,8 +75,7 @@ __global__ __launch_bounds__(kThreads) void FetchExperts(ExpertFetch fetch) {
 
 absl::Status LaunchExpertFetch(const ExpertFetch& fetch, const KernelStream& stream) {
   return LaunchKernel("the experts that a prompt chose", FetchExperts,
-                      {.grid = dim3(kBlocksPerExpert, static_cast<unsigned>(fetch.max_tiles)),
-                       .block = dim3(kThreads)},
+                      {.grid = dim3(kBlocksPerExpert, kExpertsAtOnce), .block = dim3(kThreads)},
                       KernelStream{.stream = stream.stream}, fetch);
 }
 

@@ -13,14 +13,13 @@
 
 namespace strata {
 
-// Of a layer. An expert that has tiles is copied part by part from where `from` says to where `to`
+// Of a layer. An expert that has tiles is copied, these parts of its blob, from where `from` says to where `to`
 // says, unless both are the same place; others are left alone. Both are in device memory.
 struct ExpertFetch {
   const DeviceExpert* from = nullptr;  // [num_experts]
   const DeviceExpert* to = nullptr;    // [num_experts]
   PromptGroups groups;
-  int64_t max_tiles = 0;  // MaxPromptTiles of the step.
-  int num_parts = 0;
+  int first_part = 0, num_parts = 0;
   int64_t part_bytes[3] = {};
 };
 
