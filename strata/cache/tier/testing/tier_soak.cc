@@ -178,7 +178,7 @@ absl::Status Soak::Churn() {
   const int64_t end = num_steps_ + options_.num_steps;
   while (num_steps_ < end) {
     RETURN_IF_ERROR(StepWith(NextToken()));
-    if (random_() % 32 == 0) {
+    if (random_() % static_cast<unsigned>(options_.steps_per_loan) == 0) {
       RETURN_IF_ERROR(LendForAPrompt(1 + static_cast<int>(random_() % options_.num_slots)));
     }
     if (random_() % 16 == 0) tier_.FirstTokenOut();
