@@ -81,7 +81,9 @@ class Notes {
 
 }  // namespace
 
-void Note(absl::string_view line) { Notes::OfProcess().Say(line, /*anyway=*/false); }
+void Note(absl::string_view line) {
+  if (!line.empty()) Notes::OfProcess().Say(line, /*anyway=*/false);
+}
 
 void NoteAnyway(absl::string_view line) { Notes::OfProcess().Say(line, /*anyway=*/true); }
 

@@ -14,7 +14,8 @@
 
 namespace strata {
 
-// Prints `line` and a line end, unless notes are off. Control characters of it become escapes.
+// Prints `line` and a line end, unless notes are off. Control characters of it become escapes; an
+// empty line is no note.
 void Note(absl::string_view line);
 
 // The same where notes are off as well: for errors that no status can carry.

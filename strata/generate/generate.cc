@@ -1,5 +1,6 @@
 // Text from a model, and the model's view of text: see kUsage.
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,9 +8,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gflags/gflags.h"
 #include "strata/core/cli/byte_size.h"
+#include "strata/core/cli/flag_help.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/runfiles.h"
 #include "strata/core/cli/thread_count.h"
@@ -32,7 +36,10 @@ DEFINE_string(
     "GGUF file of the model; for a split model any of its files. Default: the small model "
     "of the project's testdata.");
 DEFINE_string(prompt, "", "Text to continue.");
-DEFINE_string(prompt_file, "", "The same from a file; - is stdin.");
+DEFINE_string(
+    prompt_file, "",
+    "The same from a file, UTF-8; - is stdin. A byte order mark and one line end at the end of the "
+    "file are no part of the prompt.");
 DEFINE_string(
     tokens_file, "",
     "Token ids to continue, from a file: separated by white space, fed as they are (no BOS "
@@ -42,14 +49,17 @@ DEFINE_bool(parse_special, false,
             "are those tokens.");
 DEFINE_bool(chat, false,
             "The prompt is a message to the model, which answers it. Without a prompt: a "
-            "conversation, each line of stdin a message.");
+            "conversation, each line that is typed a message.");
 DEFINE_string(system, "", "With --chat: a system message before the first.");
 DEFINE_string(chat_format, "", "With --chat: a format by its name, instead of the file's own.");
 
 DEFINE_int32(max_new, 256, "Tokens to generate, at most.");
 DEFINE_bool(ignore_eos, false, "Go on after a token that ends the text.");
-DEFINE_string(stop, "", "End before this text. Escapes are understood: \\n is the end of a line.");
-DEFINE_double(temperature, 0, "0: always the most likely token; higher: more varied.");
+DEFINE_string(
+    stop, "",
+    "End before this text, which may be that of a control token, like <|im_end|>. Escapes "
+    "are understood: \\n is the end of a line.");
+DEFINE_double(temperature, 0, "0: always the most likely token; higher is more varied.");
 DEFINE_int32(top_k, 0, "Draw from so many of the most likely tokens; 0: from all.");
 DEFINE_double(top_p, 1, "Draw from the most likely tokens that together have this probability.");
 DEFINE_double(min_p, 0, "Draw from tokens at least this probable relative to the likeliest one.");
@@ -57,16 +67,19 @@ DEFINE_double(repetition_penalty, 1, "Above 1: recent tokens become less likely.
 DEFINE_int32(repetition_window, 64, "How many tokens are recent; 0: all.");
 DEFINE_uint64(seed, 0, "Of the random draws. The same seed gives the same text.");
 
-DEFINE_int32(threads, 0, "Threads that compute; 0: one for each CPU of this process.");
-DEFINE_int32(max_context, 0, "Tokens of prompt and answer together; 0: what the model allows.");
+DEFINE_int32(threads, 0,
+             "Threads that compute. Default: one for each CPU that this process may use.");
+DEFINE_int32(
+    max_context, 0,
+    "Tokens of prompt and answer together, at most. Default: what the model was made for.");
 DEFINE_int32(prompt_batch, 128,
-             "Tokens of the prompt computed at once; on a GPU 4096 unless told otherwise.");
+             "Tokens of the prompt computed at once. Default: 4096 on a GPU, 128 on the CPU.");
 DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
 DEFINE_string(device, "auto", "What computes: cpu, cuda, or auto for a GPU where one is usable.");
-DEFINE_string(vram_limit, "", "Bytes of GPU memory to use at most; empty: all that is free.");
+DEFINE_string(vram_limit, "", "GPU memory to use, at most, like 12GiB. Default: all that is free.");
 DEFINE_string(snapshot_memory, "1GiB",
-              "Of models whose memory of a text cannot be cut back: bytes of snapshots, at most, "
-              "from which a changed conversation goes on instead of from its beginning.");
+              "Snapshots, at most, of models whose memory of a text cannot be cut back: a changed "
+              "conversation goes on from one instead of from its beginning.");
 DEFINE_string(isa, "auto",
               "Instruction set of the CPU kernels: scalar, avx2, avx512, or auto for the best. The "
               "results are the same.");
@@ -89,17 +102,25 @@ DEFINE_validator(repetition_window, &strata::IsNotNegative);
 DEFINE_validator(threads, &strata::IsNotNegative);
 DEFINE_validator(max_context, &strata::IsNotNegative);
 DEFINE_validator(prompt_batch, &strata::IsPositive);
-DEFINE_validator(vram_limit, &strata::IsByteSize);
+DEFINE_validator(vram_limit, &strata::IsMemorySize);
 DEFINE_validator(snapshot_memory, &strata::IsByteSize);
 
 namespace strata {
 namespace {
 
 constexpr char kUsage[] =
-    "generate [--model FILE] --prompt TEXT|--prompt_file FILE|--tokens_file FILE\n"
-    "generate [--model FILE] --chat [--prompt TEXT]\n"
-    "generate [--model FILE] --tokenize FILE|- [--parse_special] [--json]\n"
-    "generate [--model FILE] --detokenize FILE|- [--json]";
+    "generate [--model FILE] [flags] TEXT...            continues a text\n"
+    "       generate [--model FILE] [flags] --chat          holds a conversation\n"
+    "       generate [--model FILE] [flags] --chat TEXT...  answers a message\n"
+    "       generate [--model FILE] --tokenize FILE         prints the token ids of a text\n"
+    "       generate [--model FILE] --detokenize FILE       prints the text of token ids\n"
+    "\n"
+    "  generate --model qwen3-30b-a3b.gguf --chat\n"
+    "  generate --model qwen3-30b-a3b.gguf --max_new 100 \"In the beginning\"";
+
+constexpr char kExample[] =
+    "give a text to continue, like: generate \"In the beginning\"; or --chat for a conversation, "
+    "--prompt_file, --tokens_file, --tokenize or --detokenize with a file; --help says more";
 
 constexpr char kDefaultModel[] = "testdata/strata-tiny-q4_k_m.gguf";
 
@@ -166,8 +187,24 @@ absl::StatusOr<SamplerOptions> SamplingOptions() {
                         .seed = FLAGS_seed};
 }
 
-absl::StatusOr<GenerateOptions> Options() {
-  GenerateOptions options = {.prompt = ValueIfGiven("prompt", FLAGS_prompt),
+// The words of the command line that are no flags are a prompt, unless they are a file that somebody
+// forgot to name by its flag.
+absl::StatusOr<std::optional<std::string>> Prompt(const std::vector<std::string>& words) {
+  if (words.empty()) return ValueIfGiven("prompt", FLAGS_prompt);
+  if (absl::EndsWith(words.front(), ".gguf")) {
+    return UsageError(absl::StrCat("a model is named by --model, like: generate --model ",
+                                   words.front(), " --chat"));
+  }
+  if (words.size() == 1 && std::filesystem::exists(words.front())) {
+    return UsageError(absl::StrCat(words.front(), " is a file: --prompt_file ", words.front(),
+                                   " continues its text, --prompt ", words.front(), " its name"));
+  }
+  return absl::StrJoin(words, " ");
+}
+
+absl::StatusOr<GenerateOptions> Options(const std::vector<std::string>& words) {
+  ASSIGN_OR_RETURN(const std::optional<std::string> prompt, Prompt(words));
+  GenerateOptions options = {.prompt = prompt,
                              .prompt_file = ValueIfGiven("prompt_file", FLAGS_prompt_file),
                              .tokens_file = ValueIfGiven("tokens_file", FLAGS_tokens_file),
                              .parse_special = FLAGS_parse_special,
@@ -201,8 +238,8 @@ absl::Status RunTokenizer() {
   return Detokenize({.model = model, .input = FLAGS_detokenize, .json = FLAGS_json});
 }
 
-absl::Status RunGenerator(int num_prompts) {
-  ASSIGN_OR_RETURN(const GenerateOptions options, Options());
+absl::Status RunGenerator(const std::vector<std::string>& words, int num_prompts) {
+  ASSIGN_OR_RETURN(const GenerateOptions options, Options(words));
   if (!options.chat && (IsGiven("system") || IsGiven("chat_format"))) {
     return UsageError("--system and --chat_format go with --chat");
   }
@@ -217,22 +254,46 @@ absl::Status RunGenerator(int num_prompts) {
 }
 
 absl::Status Run(const std::vector<std::string>& arguments) {
-  if (!arguments.empty()) {
-    return UsageError("\"" + arguments.front() + "\" is no flag; files follow flags");
-  }
-  const int num_prompts = IsGiven("prompt") + IsGiven("prompt_file") + IsGiven("tokens_file");
+  const int num_flags = IsGiven("prompt") + IsGiven("prompt_file") + IsGiven("tokens_file");
   const int num_tokenizer = IsGiven("tokenize") + IsGiven("detokenize");
+  const int num_prompts = num_flags + (arguments.empty() ? 0 : 1);
+  if (!arguments.empty() && num_flags + num_tokenizer > 0) {
+    return UsageError(absl::StrCat("\"", arguments.front(),
+                                   "\" is no flag, and there is a prompt without it; a value with "
+                                   "spaces is written in quotes"));
+  }
   const bool is_chat = FLAGS_chat && num_prompts == 0;
-  if (num_prompts + num_tokenizer + is_chat != 1) {
+  if (num_prompts + num_tokenizer + is_chat == 0) return UsageError(kExample);
+  if (num_prompts + num_tokenizer + is_chat > 1) {
     return UsageError(
         "give one of --prompt, --prompt_file, --tokens_file, --chat, --tokenize and --detokenize");
   }
-  return num_tokenizer == 1 ? RunTokenizer() : RunGenerator(num_prompts);
+  return num_tokenizer == 1 ? RunTokenizer() : RunGenerator(arguments, num_prompts);
+}
+
+const std::vector<FlagGroup>& Groups() {
+  static const auto* const groups = new std::vector<FlagGroup>{
+      {.title = "Model and prompt",
+       .flags = {"model FILE", "prompt TEXT", "prompt_file FILE", "max_new", "stop TEXT"},
+       .rare = {"tokens_file FILE", "parse_special", "ignore_eos", "tokenize FILE",
+                "detokenize FILE"}},
+      {.title = "Sampling",
+       .flags = {"temperature X", "top_p X", "top_k", "seed"},
+       .rare = {"min_p X", "repetition_penalty X", "repetition_window"}},
+      {.title = "Chat", .flags = {"chat", "system TEXT"}, .rare = {"chat_format NAME"}},
+      ExpertFlagGroup(),
+      {.title = "Machine",
+       .flags = {"device NAME", "vram_limit SIZE", "max_context", "threads"},
+       .rare = {"kv TYPE", "prompt_batch", "snapshot_memory SIZE", "isa NAME"}},
+      {.title = "Output", .flags = {"json", "stats"}, .rare = {"dump_logits FILE"}}};
+  return *groups;
 }
 
 }  // namespace
 }  // namespace strata
 
 int main(int argc, char** argv) {
-  return strata::ToolMain({.usage = strata::kUsage, .json = &FLAGS_json}, strata::Run, argc, argv);
+  return strata::ToolMain(
+      {.usage = strata::kUsage, .json = &FLAGS_json, .groups = strata::Groups()}, strata::Run, argc,
+      argv);
 }

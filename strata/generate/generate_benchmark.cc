@@ -43,9 +43,9 @@ DEFINE_string(tokens_file, "", "Instead: token ids, separated by white space.");
 DEFINE_int32(prompt_tokens, 128, "Tokens of the text that are the prompt.");
 DEFINE_int32(decode_tokens, 128, "Tokens after those, fed one by one.");
 DEFINE_int32(prompt_batch, 128,
-             "Tokens of the prompt computed at once; on a GPU 4096 unless told otherwise.");
+             "Tokens of the prompt computed at once. Default: 4096 on a GPU, 128 on the CPU.");
 DEFINE_string(device, "cpu", "What computes: cpu or cuda.");
-DEFINE_string(vram_limit, "", "Bytes of GPU memory to use at most; empty: all that is free.");
+DEFINE_string(vram_limit, "", "GPU memory to use, at most, like 12GiB. Default: all that is free.");
 DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
 DEFINE_string(
     depths, "64,512,4096,32768",
@@ -60,15 +60,18 @@ DEFINE_validator(prompt_tokens, &strata::IsPositive);
 DEFINE_validator(decode_tokens, &strata::IsPositive);
 DEFINE_validator(prompt_batch, &strata::IsPositive);
 DEFINE_validator(repetitions, &strata::IsPositive);
-DEFINE_validator(vram_limit, &strata::IsByteSize);
+DEFINE_validator(vram_limit, &strata::IsMemorySize);
 
 namespace strata {
 namespace {
 
 constexpr char kUsage[] =
     "generate_benchmark [--model FILE] [--text FILE|--tokens_file FILE] [--threads N,N...]\n"
-    "generate_benchmark --device cuda [--model FILE] [--text FILE|--tokens_file FILE] [--depths "
-    "N,N...]";
+    "       generate_benchmark --device cuda [--model FILE] [--text FILE|--tokens_file FILE]\n"
+    "                          [--depths N,N...]\n"
+    "\n"
+    "How fast a model reads prompts and writes answers on this CPU or GPU, beside a plain read of\n"
+    "the same bytes.";
 constexpr char kDefaultModel[] = "testdata/strata-tiny-q4_k_m.gguf";
 constexpr char kDefaultText[] = "testdata/benchmark_text.txt";
 
@@ -217,5 +220,15 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 }  // namespace strata
 
 int main(int argc, char** argv) {
-  return strata::ToolMain({.usage = strata::kUsage, .json = &FLAGS_json}, strata::Run, argc, argv);
+  return strata::ToolMain(
+      {.usage = strata::kUsage,
+       .json = &FLAGS_json,
+       .groups = {{.title = "What to measure",
+                   .flags = {"model FILE", "device NAME", "threads LIST", "prompt_tokens",
+                             "decode_tokens", "depths LIST", "repetitions"},
+                   .rare = {"text FILE", "tokens_file FILE", "prompt_batch", "kv TYPE", "isa NAME",
+                            "vram_limit SIZE"}},
+                  strata::ExpertFlagGroup(),
+                  {.title = "Output", .flags = {"json"}}}},
+      strata::Run, argc, argv);
 }

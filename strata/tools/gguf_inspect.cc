@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "gflags/gflags.h"
@@ -15,6 +16,7 @@
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/gguf_json.h"
+#include "strata/core/printable.h"
 #include "strata/core/sha256.h"
 #include "strata/core/status_macros.h"
 #include "strata/tools/gguf_listing.h"
@@ -27,8 +29,10 @@ DEFINE_bool(json, false,
 DEFINE_bool(tensors, false, "List all tensors.");
 DEFINE_bool(metadata, false, "List all metadata keys; long values are cut, with their length.");
 DEFINE_bool(sha256, false, "Add the SHA-256 of each tensor's bytes; lists the tensors.");
-DEFINE_bool(strict, false,
-            "A sound file that holds no model that could be run is an error (exit code 2).");
+DEFINE_bool(
+    strict, false,
+    "A sound file that holds no model that could be run is an error (exit code 2), and so are "
+    "keys that are not ASCII.");
 DEFINE_bool(plan, false,
             "Instead: where the model's parts would go on a machine with --vram and --ram, and how "
             "fast its memories and its link would allow it to be.");
@@ -57,28 +61,40 @@ absl::StatusOr<TensorHashes> HashTensors(const GgufFile& file) {
   return hashes;
 }
 
-Json InspectionJson(const GgufFile& file, const absl::StatusOr<ModelView>& view,
-                    const TensorHashes& hashes) {
+Json ReasonJson(const absl::Status& status) {
+  return {{"kind", ErrorKind(status)}, {"message", status.message()}};
+}
+
+// What --strict refuses.
+absl::Status CheckStrictly(const GgufFile& file, const ModelView& view) {
+  const std::vector<absl::string_view> keys = file.KeysBeyondAscii();
+  if (!keys.empty()) {
+    return InputError("bad_key", file.path(),
+                      absl::StrCat("key '", Printable(keys.front(), 80), "' is not ASCII"));
+  }
+  return view.status.ok() ? absl::OkStatus() : WithFile(view.status, file.path());
+}
+
+Json InspectionJson(const GgufFile& file, const ModelView& view, const TensorHashes& hashes) {
   GgufJsonOptions options;
   if (!hashes.empty()) {
     options.sha256 = [&](const GgufTensor& tensor) { return hashes.at(tensor.name); };
   }
   Json json = FileJson(file, options);
-  json["moe"] = nullptr;
-  if (view.ok()) {
-    json["moe"] = MoeJson(view->layout);
-    json["params"] = {{"total", view->parameters.total},
-                      {"active", view->parameters.active},
-                      {"nextn", view->parameters.nextn}};
-  } else {
-    json["model_error"] = {{"kind", ErrorKind(view.status())},
-                           {"message", view.status().message()}};
+  json["moe"] = view.layout.has_value() ? MoeJson(*view.layout) : nullptr;
+  if (view.parameters.has_value()) {
+    json["params"] = {{"total", view.parameters->total},
+                      {"active", view.parameters->active},
+                      {"nextn", view.parameters->nextn}};
   }
+  if (!view.status.ok()) json["model_error"] = ReasonJson(view.status);
+  json["generate"] = {{"runs", view.runs.ok()},
+                      {"why_not", view.runs.ok() ? Json() : ReasonJson(view.runs)},
+                      {"remarks", view.remarks}};
   return json;
 }
 
-void PrintText(const GgufFile& file, const absl::StatusOr<ModelView>& view,
-               const TensorHashes& hashes) {
+void PrintText(const GgufFile& file, const ModelView& view, const TensorHashes& hashes) {
   std::cout << ModelScreen(file, view);
   if (FLAGS_metadata) std::cout << "\n" << MetadataText(file);
   if (FLAGS_tensors || FLAGS_sha256) std::cout << "\n" << TensorsText(file, hashes);
@@ -96,8 +112,8 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return UsageError("--" + flag + " goes with --plan");
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(arguments[0]));
-  const absl::StatusOr<ModelView> view = ViewModel(*file);
-  if (FLAGS_strict && !view.ok()) return WithFile(view.status(), arguments[0]);
+  const ModelView view = ViewModel(*file);
+  if (FLAGS_strict) RETURN_IF_ERROR(CheckStrictly(*file, view));
   TensorHashes hashes;
   if (FLAGS_sha256) {
     ASSIGN_OR_RETURN(hashes, HashTensors(*file));
@@ -117,9 +133,16 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   return strata::ToolMain(
       {.usage = "gguf_inspect FILE [flags]\n"
-                "gguf_inspect FILE --plan --vram 12GiB --ram 64GiB [--context N] [--profile FILE]\n"
+                "       gguf_inspect FILE --plan --vram 12GiB --ram 64GiB [--context N] [--profile "
+                "FILE]\n"
+                "\n"
                 "Shows what a GGUF model is: its size, experts, quantization and tokenizer. Of a\n"
                 "split model any shard may be named.",
-       .json = &FLAGS_json},
+       .json = &FLAGS_json,
+       .groups = {{.title = "What to show",
+                   .flags = {"tensors", "metadata", "json", "sha256"},
+                   .rare = {"strict"}},
+                  {.title = "Planning", .flags = {"plan"}},
+                  strata::PlanFlagGroup()}},
       strata::Run, argc, argv);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -24,11 +25,14 @@ int64_t SaturatedSum(int64_t a, int64_t b) {
   return b > std::numeric_limits<int64_t>::max() - a ? std::numeric_limits<int64_t>::max() : a + b;
 }
 
-// Of GPU memory, without slots.
+// Of GPU memory, without slots and reserve.
+int64_t UsedBytes(const Footprint& footprint) {
+  return footprint.dense_bytes + footprint.kv_bytes + footprint.recurrent_bytes +
+         footprint.workspace_bytes;
+}
+
 int64_t NeededBytes(const Machine& machine, const Footprint& footprint) {
-  return SaturatedSum(footprint.dense_bytes + footprint.kv_bytes + footprint.recurrent_bytes +
-                          footprint.workspace_bytes,
-                      machine.vram_reserve_bytes);
+  return SaturatedSum(UsedBytes(footprint), machine.vram_reserve_bytes);
 }
 
 // Both buffers, where slots would take all the memory that is left.
@@ -53,15 +57,18 @@ std::vector<int> PinOrder(const ExpertGeometry& geometry, absl::Span<const int> 
   return order;
 }
 
-void PlaceSlots(const Machine& machine, const SlotPlan& slots, MachinePlan& plan) {
-  plan.num_slots = slots.num_slots();
-  plan.slot_bytes = slots.bytes();
-  if (plan.vram_needed_bytes > machine.vram_bytes) {
-    plan.shortage = absl::StrCat("it does not fit: without a single expert it takes ",
-                                 FormatByteSize(plan.vram_needed_bytes), " of GPU memory, ",
-                                 FormatByteSize(plan.vram_needed_bytes - machine.vram_bytes),
-                                 " more than there is");
+std::string Shortage(const Machine& machine, const MachinePlan& plan) {
+  const int64_t left = machine.vram_bytes - machine.vram_reserve_bytes;
+  if (left < 0) {
+    return absl::StrCat("it does not fit: the reserve of ",
+                        FormatByteSize(machine.vram_reserve_bytes), " is more than the ",
+                        FormatByteSize(machine.vram_bytes), " of GPU memory");
   }
+  const int64_t used = UsedBytes(plan.footprint);
+  if (used <= left) return "";
+  return absl::StrCat("it does not fit: without a single expert it takes ",
+                      FormatByteSize(plan.vram_needed_bytes), " of GPU memory, ",
+                      FormatByteSize(used - left), " more than there is");
 }
 
 void PlaceInHostMemory(const Machine& machine, const ExpertGeometry& geometry,
@@ -133,6 +140,7 @@ MachinePlan PlanMachine(const Machine& machine, const Footprint& footprint,
     plan.footprint.workspace_bytes += LayerBufferBytes(machine, geometry, plan.vram_needed_bytes);
     plan.vram_needed_bytes = NeededBytes(machine, plan.footprint);
   }
+  plan.shortage = Shortage(machine, plan);
   plan.num_experts = geometry.size();
   for (int number = 0; number < geometry.size(); ++number) {
     plan.expert_bytes += geometry.LayerOf(number).expert_bytes;
@@ -141,7 +149,8 @@ MachinePlan PlanMachine(const Machine& machine, const Footprint& footprint,
   const int64_t for_slots = std::clamp<int64_t>(machine.vram_bytes - plan.vram_needed_bytes, 0,
                                                 geometry.total_blob_bytes());
   const SlotPlan slots(geometry, SlotBudget::Bytes(for_slots), ranking);
-  PlaceSlots(machine, slots, plan);
+  plan.num_slots = slots.num_slots();
+  plan.slot_bytes = slots.bytes();
   plan.forecast = Forecast(profile, geometry, slots.experts());
   PlaceInHostMemory(machine, geometry, ranking, slots, profile, plan);
   BoundSpeed(machine, plan);

@@ -29,6 +29,7 @@ struct MachinePlan {
   Footprint footprint;
   // What is short, in a sentence; empty when the model fits.
   std::string shortage;
+  bool fits() const { return shortage.empty(); }
 
   // GPU memory: the footprint, the reserve, and slots.
   int64_t vram_needed_bytes = 0;  // Without slots.

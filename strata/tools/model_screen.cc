@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -21,6 +21,7 @@
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/printable.h"
+#include "strata/tools/model_view.h"
 #include "strata/tools/weight_mix.h"
 
 namespace strata {
@@ -100,11 +101,16 @@ void AddFile(const GgufFile& file, Screen& screen) {
                           Plural(static_cast<int64_t>(file.shards()[0]->keys().size()), "key")));
 }
 
-void AddArchitecture(const ModelView& view, Screen& screen) {
-  const ModelConfig& config = view.config;
+void AddArchitecture(const GgufFile& file, const ModelView& view, Screen& screen) {
+  if (!view.config.has_value()) {
+    const std::string architecture = TextOfKey(file, "general.architecture");
+    screen.Row("architecture", architecture.empty() ? "(not said)" : architecture);
+    return;
+  }
+  const ModelConfig& config = *view.config;
   screen.Row("architecture",
              absl::StrCat(config.architecture->name, " (", config.architecture->title, ")"));
-  const int64_t nextn = view.layout.num_nextn_blocks();
+  const int64_t nextn = view.layout.has_value() ? view.layout->num_nextn_blocks() : 0;
   screen.Row("layers", absl::StrCat(config.trunk_layers(), " of width ", config.embedding_length,
                                     nextn > 0 ? absl::StrCat(", and ", Plural(nextn, "NextN block"))
                                               : ", no NextN block"));
@@ -112,7 +118,8 @@ void AddArchitecture(const ModelView& view, Screen& screen) {
                                        Range(config.attention.head_count_kv),
                                        " KV heads, head size ", config.attention.key_length));
   screen.Row("context", Plural(config.context_length, "token"));
-  const ParameterCount& parameters = view.parameters;
+  if (!view.parameters.has_value()) return;
+  const ParameterCount& parameters = *view.parameters;
   screen.Row("parameters",
              absl::StrCat(Count(parameters.total), " in all, ", Count(parameters.active),
                           " active for a token",
@@ -122,7 +129,8 @@ void AddArchitecture(const ModelView& view, Screen& screen) {
 }
 
 void AddExperts(const GgufFile& file, const ModelView& view, Screen& screen) {
-  const ExpertLayout& layout = view.layout;
+  if (!view.layout.has_value()) return;
+  const ExpertLayout& layout = *view.layout;
   const int64_t tensor_bytes = TensorBytes(file);
   int64_t all = 0, of_token = 0, largest = 0, smallest = 0;
   for (int layer : layout.layers()) {
@@ -136,7 +144,7 @@ void AddExperts(const GgufFile& file, const ModelView& view, Screen& screen) {
   if (layout.empty()) {
     screen.Row("experts", "none: a dense model");
   } else {
-    const int64_t shared = view.config.experts.shared_count;
+    const int64_t shared = view.config->experts.shared_count;
     screen.Row("experts",
                absl::StrCat(Plural(static_cast<int64_t>(layout.layers().size()), "layer"), " x ",
                             layout.num_experts(), " experts, a token uses ", layout.num_used(),
@@ -209,26 +217,37 @@ void AddTokenizer(const GgufFile& file, Screen& screen) {
                           chat != nullptr ? "with a chat template" : "no chat template"));
 }
 
+std::string ReasonOf(const absl::Status& status) {
+  return absl::StrCat(WithoutControls(status.message()), " [", ErrorKind(status), "]");
+}
+
+void AddWhetherItRuns(const ModelView& view, Screen& screen) {
+  if (!view.runs.ok()) {
+    screen.Row("generate", absl::StrCat("cannot run it: ", ReasonOf(view.runs)));
+    return;
+  }
+  screen.Row("generate", view.has_tokenizer
+                             ? "runs it"
+                             : "runs it with --tokens_file: there is no tokenizer in the file");
+  for (const std::string& remark : view.remarks) screen.Row("", absl::StrCat("but ", remark));
+}
+
 }  // namespace
 
-std::string ModelScreen(const GgufFile& file, const absl::StatusOr<ModelView>& view) {
+std::string ModelScreen(const GgufFile& file, const ModelView& view) {
   Screen screen;
   const std::string name = TextOfKey(file, "general.name");
   screen.Row("name", name.empty() ? "(not said)" : name);
   AddFile(file, screen);
-  if (view.ok()) {
-    AddArchitecture(*view, screen);
-    AddExperts(file, *view, screen);
-    AddWeights(file, view->config.trunk_layers(), screen);
-    AddTokenizer(file, screen);
-  } else {
-    const std::string architecture = TextOfKey(file, "general.architecture");
-    screen.Row("architecture", architecture.empty() ? "(not said)" : architecture);
-    screen.Row("cannot be run",
-               absl::StrCat(view.status().message(), " [", ErrorKind(view.status()), "]"));
-    AddWeights(file, std::numeric_limits<int64_t>::max(), screen);
-    AddTokenizer(file, screen);
-  }
+  AddArchitecture(file, view, screen);
+  AddExperts(file, view, screen);
+  AddWeights(
+      file,
+      view.config.has_value() ? view.config->trunk_layers() : std::numeric_limits<int64_t>::max(),
+      screen);
+  AddTokenizer(file, screen);
+  if (!view.status.ok()) screen.Row("is no model", ReasonOf(view.status));
+  AddWhetherItRuns(view, screen);
   return screen.ToString();
 }
 

@@ -4,14 +4,13 @@
 
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/tools/model_view.h"
 
 namespace strata {
 
-// A file that is no model gets its container's facts and the reason.
-std::string ModelScreen(const GgufFile& file, const absl::StatusOr<ModelView>& view);
+// Ends with whether `generate` runs it. Of a file that is no model: the reason, and what is known.
+std::string ModelScreen(const GgufFile& file, const ModelView& view);
 
 }  // namespace strata
 

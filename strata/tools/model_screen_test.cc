@@ -44,15 +44,40 @@ weights       experts, gate          2.25 MiB  Q4_K
               NextN block            2.22 MiB  Q4_K 61 %, Q6_K 38 %, F32 under 1 %
               norms and others       11.0 KiB  F32
 tokenizer     gpt2, pre-tokenizer qwen2, 8192 tokens, with a chat template
+generate      runs it
 )");
 }
 
 TEST(ModelScreenTest, SaysWhyAFileIsNoModel) {
   const std::unique_ptr<GgufFile> file = Tiny();
-  const std::string screen = ModelScreen(*file, InputError("hparams", "", "no layers at all"));
-  EXPECT_THAT(screen, HasSubstr("cannot be run  no layers at all [hparams]\n"));
+  const absl::Status no_layers = InputError("hparams", "", "no layers at all");
+  const std::string screen = ModelScreen(*file, {.status = no_layers, .runs = no_layers});
+  EXPECT_THAT(screen, HasSubstr("is no model   no layers at all [hparams]\n"));
+  EXPECT_THAT(screen, HasSubstr("generate      cannot run it: no layers at all [hparams]\n"));
   EXPECT_THAT(screen, HasSubstr("token embeddings"));  // What can be said is said.
   EXPECT_THAT(screen, Not(HasSubstr("parameters")));
+}
+
+TEST(ModelScreenTest, ShowsAllThatIsKnownBesideAnError) {
+  const std::unique_ptr<GgufFile> file = Tiny();
+  ModelView view = ViewModel(*file);
+  view.status = view.runs = InputError("tokenizer_ids", "", "there is no token 9999");
+  const std::string screen = ModelScreen(*file, view);
+  EXPECT_THAT(screen, HasSubstr("parameters    19.6 million"));
+  EXPECT_THAT(screen, HasSubstr("4 layers x 16 experts"));
+  EXPECT_THAT(screen, HasSubstr("is no model   there is no token 9999 [tokenizer_ids]\n"));
+}
+
+TEST(ModelScreenTest, SaysWhetherGenerateRunsIt) {
+  const std::unique_ptr<GgufFile> file = Tiny();
+  ModelView view = ViewModel(*file);
+  EXPECT_TRUE(view.runs.ok()) << view.runs;
+  view.has_tokenizer = false;
+  view.remarks = {"no part of the model uses a.weight"};
+  EXPECT_THAT(
+      ModelScreen(*file, view),
+      HasSubstr("generate      runs it with --tokens_file: there is no tokenizer in the file\n"
+                "              but no part of the model uses a.weight\n"));
 }
 
 }  // namespace

@@ -2,7 +2,11 @@
 #ifndef STRATA_TOOLS_MODEL_VIEW_H_
 #define STRATA_TOOLS_MODEL_VIEW_H_
 
-#include "absl/status/statusor.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
@@ -11,14 +15,21 @@
 namespace strata {
 
 struct ModelView {
-  ModelConfig config;
-  ExpertLayout layout;
-  ParameterCount parameters;
+  // Why the file, sound as a container, is no model that anybody could run: an InputError of a model
+  // kind. What is known of it is there all the same.
+  absl::Status status;
+  std::optional<ModelConfig> config;
+  std::optional<ExpertLayout> layout;
+  std::optional<ParameterCount> parameters;  // With both.
+
+  // Why `generate` does not run it; ok when it does, on a CPU at least.
+  absl::Status runs;
+  bool has_tokenizer = false;  // Without one it takes token ids alone.
+  // What a person should know of a model that runs, a sentence each.
+  std::vector<std::string> remarks;
 };
 
-// An InputError of a model kind when the file, sound as a container, is no model that anybody could
-// run.
-absl::StatusOr<ModelView> ViewModel(const GgufFile& file);
+ModelView ViewModel(const GgufFile& file);
 
 }  // namespace strata
 

@@ -17,12 +17,15 @@
 #include "strata/cache/profile/expert_profile.h"
 #include "strata/cache/profile/expert_profile_file.h"
 #include "strata/core/cli/byte_size.h"
+#include "strata/core/cli/error_report.h"
+#include "strata/core/cli/flag_help.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
 #include "strata/generate/engine/engine.h"
@@ -33,30 +36,25 @@
 #include "strata/tools/machine_plan.h"
 #include "strata/tools/plan_view.h"
 
-DEFINE_string(vram, "", "With --plan: bytes of GPU memory, like 12GiB.");
-DEFINE_string(ram, "", "With --plan: bytes of host memory that are free, like 64GiB.");
-DEFINE_int32(context, 0, "With --plan: tokens of context; 0: 4096, or what the model allows.");
-DEFINE_string(kv, "f16", "With --plan: how the context is kept: f32, f16 or int8.");
+DEFINE_string(vram, "", "GPU memory of the machine, like 12GiB.");
+DEFINE_string(ram, "", "Host memory that is free, like 64GiB.");
+DEFINE_int32(context, 0, "Tokens of context. Default: 4096, or what the model allows if less.");
+DEFINE_string(kv, "f16", "How the context is kept: f32, f16 or int8.");
 DEFINE_string(device, "auto",
-              "With --plan: what computes: cuda, cpu, or auto for cuda where it runs the model.");
+              "What computes: cuda, cpu, or auto for cuda where it runs the model.");
 DEFINE_int32(prompt_batch, 0,
-             "With --plan: tokens of the prompt computed at once; 0: 4096 on a GPU, else 128.");
-DEFINE_string(snapshot_memory, "1GiB",
-              "With --plan: bytes of snapshots of a memory that cannot be cut back, at most.");
-DEFINE_string(profile, "", "With --plan: a profile of the model's experts (profile_build).");
-DEFINE_string(vram_reserve, "512MiB", "With --plan: GPU memory for the driver and others.");
-DEFINE_double(link_gbps, strata::Machine().link_gb_per_s,
-              "With --plan: GB/s that the link to the GPU reaches.");
-DEFINE_double(dram_gbps, strata::Machine().dram_gb_per_s,
-              "With --plan: GB/s that host memory reaches.");
-DEFINE_double(gpu_gbps, strata::Machine().gpu_gb_per_s,
-              "With --plan: GB/s that GPU memory reaches.");
-DEFINE_double(disk_gbps, strata::Machine().disk_gb_per_s,
-              "With --plan: GB/s at which the file is read.");
+             "Tokens of the prompt computed at once. Default: 4096 on a GPU, 128 on the CPU.");
+DEFINE_string(snapshot_memory, "1GiB", "Snapshots, at most, of a memory that cannot be cut back.");
+DEFINE_string(profile, "", "A profile of the model's experts (profile_build makes one).");
+DEFINE_string(vram_reserve, "512MiB", "GPU memory for the driver and others.");
+DEFINE_double(link_gbps, strata::Machine().link_gb_per_s, "GB/s that the link to the GPU reaches.");
+DEFINE_double(dram_gbps, strata::Machine().dram_gb_per_s, "GB/s that host memory reaches.");
+DEFINE_double(gpu_gbps, strata::Machine().gpu_gb_per_s, "GB/s that GPU memory reaches.");
+DEFINE_double(disk_gbps, strata::Machine().disk_gb_per_s, "GB/s at which the file is read.");
 
-DEFINE_validator(vram, &strata::IsByteSize);
-DEFINE_validator(ram, &strata::IsByteSize);
-DEFINE_validator(vram_reserve, &strata::IsByteSize);
+DEFINE_validator(vram, &strata::IsMemorySize);
+DEFINE_validator(ram, &strata::IsMemorySize);
+DEFINE_validator(vram_reserve, &strata::IsMemorySize);
 DEFINE_validator(context, &strata::IsNotNegative);
 DEFINE_validator(prompt_batch, &strata::IsNotNegative);
 DEFINE_validator(snapshot_memory, &strata::IsByteSize);
@@ -86,18 +84,49 @@ absl::StatusOr<Machine> MachineFromFlags() {
   return machine;
 }
 
-// Whether the plan is for kernels on a GPU, of which it then has the workspace.
+// Chooses the device, and counts the workspace of a GPU's kernels where they are chosen.
 absl::StatusOr<std::optional<int64_t>> CudaWorkspace(const ModelGraph& graph,
-                                                     const FootprintOptions& options) {
+                                                     PlanRequest& request) {
   if (FLAGS_device != "auto" && FLAGS_device != "cuda" && FLAGS_device != "cpu") {
     return UsageError(absl::StrCat("--device is ", FLAGS_device, "; auto, cuda and cpu are known"));
   }
+  request.device = "cpu";
   if (FLAGS_device == "cpu") return std::nullopt;
+  const FootprintOptions& options = request.footprint;
   const absl::StatusOr<int64_t> bytes =
       CudaWorkspaceBytes(graph, options.kv_type, options.context, options.prompt_batch);
-  if (bytes.ok()) return *bytes;
+  if (bytes.ok()) {
+    request.device = "cuda";
+    return *bytes;
+  }
   if (FLAGS_device == "cuda") return MachineError(bytes.status().message());
+  request.why_not_cuda = std::string(bytes.status().message());
   return std::nullopt;
+}
+
+// Both are taken as they are asked for by the engines, too.
+void TellOfContext(const PlanRequest& request, int64_t model_context) {
+  if (request.footprint.context > model_context) {
+    Note(absl::StrCat("a context of ", request.footprint.context, " tokens is more than the ",
+                      model_context, " that the model was made for"));
+  }
+  if (request.footprint.prompt_batch > request.footprint.context) {
+    Note(absl::StrCat("prompts are computed ", request.footprint.context,
+                      " tokens at once: no more fit into the context"));
+  }
+}
+
+// Printed, and an error of the machine when the model does not fit.
+absl::Status Report(const PlanRequest& request, const MachinePlan& plan, bool json) {
+  const absl::Status outcome = plan.fits() ? absl::OkStatus() : MachineError(plan.shortage);
+  if (json) {
+    Json object = PlanJson(request, plan);
+    if (!outcome.ok()) object["error"] = ErrorJson(outcome);
+    PrintJson(object);
+  } else {
+    std::cout << PlanText(request, plan) << std::flush;
+  }
+  return outcome.ok() ? outcome : AlreadyPrinted(outcome);
 }
 
 absl::StatusOr<PlanRequest> RequestFromFlags(const ModelGraph& graph) {
@@ -128,10 +157,13 @@ absl::Status PrintPlan(const std::string& model, bool json) {
     ASSIGN_OR_RETURN(const ModelIdentity identity, ModelIdentity::Of(*file, layout));
     ASSIGN_OR_RETURN(profile, LoadProfileOf(identity, FLAGS_profile));
   }
-  ASSIGN_OR_RETURN(const std::optional<int64_t> on_cuda, CudaWorkspace(graph, request.footprint));
-  if (request.footprint.prompt_batch == 0) {
-    request.footprint.prompt_batch = on_cuda.has_value() ? kCudaPromptBatch : kCpuPromptBatch;
+  TellOfContext(request, graph.context_length);
+  ASSIGN_OR_RETURN(const std::optional<int64_t> on_cuda, CudaWorkspace(graph, request));
+  FootprintOptions& options = request.footprint;
+  if (options.prompt_batch == 0) {
+    options.prompt_batch = on_cuda.has_value() ? kCudaPromptBatch : kCpuPromptBatch;
   }
+  options.prompt_batch = std::min(options.prompt_batch, options.context);
   Footprint footprint = FootprintOf(*file, graph, request.footprint);
   if (on_cuda.has_value()) {
     footprint.workspace_bytes = *on_cuda;
@@ -140,12 +172,14 @@ absl::Status PrintPlan(const std::string& model, bool json) {
   const MachinePlan plan = PlanMachine(request.machine, footprint, ExpertGeometry(layout),
                                        profile.has_value() ? &*profile : nullptr);
   RETURN_IF_ERROR(file->CheckUnchanged());
-  if (json) {
-    PrintJson(PlanJson(request, plan));
-  } else {
-    std::cout << PlanText(request, plan);
-  }
-  return absl::OkStatus();
+  return Report(request, plan, json);
+}
+
+FlagGroup PlanFlagGroup() {
+  return {.title = "With --plan",
+          .flags = {"vram SIZE", "ram SIZE", "context", "profile FILE"},
+          .rare = {"device NAME", "kv TYPE", "prompt_batch", "snapshot_memory SIZE",
+                   "vram_reserve SIZE", "link_gbps X", "dram_gbps X", "gpu_gbps X", "disk_gbps X"}};
 }
 
 std::string FlagOfPlanGiven() {

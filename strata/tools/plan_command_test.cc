@@ -161,8 +161,11 @@ TEST(PlanCommandTest, CountsTheWorkspaceOfTheDevice) {
 TEST(PlanCommandTest, CountsTheLargestBatchAndContext) {
   for (const char* device : {"--device=cpu", "--device=auto"}) {
     const auto workspace = [&](const char* tokens) -> int64_t {
-      return PlanJson({"--vram=1GiB", "--ram=1GiB", device, absl::StrCat("--context=", tokens),
-                       absl::StrCat("--prompt_batch=", tokens)})["vram"]["workspace_bytes"];
+      const ProgramResult result =
+          Plan({"--vram=1GiB", "--ram=1GiB", device, absl::StrCat("--context=", tokens),
+                absl::StrCat("--prompt_batch=", tokens), "--json"});
+      EXPECT_EQ(result.exit_code, 3) << "it does not fit";
+      return Json::parse(result.out)["vram"]["workspace_bytes"];
     };
     EXPECT_GE(workspace("2147483647"), workspace("2147483600")) << device;
     EXPECT_GT(workspace("2147483600"), workspace("1000000000")) << device;
@@ -177,14 +180,50 @@ TEST(PlanCommandTest, IsForTheCpuWhereNoKernelRunsTheModel) {
   };
   EXPECT_EQ(plan("--device=cuda").exit_code, 3);
   EXPECT_EQ(plan("--device=auto").out, plan("--device=cpu").out);
+  EXPECT_EQ(Json::parse(plan("--device=cuda").out)["error"]["exit_code"], 3);
   EXPECT_EQ(plan("--device=auto").exit_code, 0);
 }
 
-TEST(PlanCommandTest, SaysThatAModelDoesNotFit) {
+TEST(PlanCommandTest, AModelThatDoesNotFitIsTheMachinesFaultAndHasAPlan) {
   const ProgramResult result = Plan({"--vram=4MiB", "--ram=1GiB"});
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_THAT(result.out, HasSubstr("it does not fit"));
-  EXPECT_EQ(PlanJson({"--vram=4MiB", "--ram=1GiB"})["fits"], false);
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("it does not fit"));
+  EXPECT_THAT(result.out, HasSubstr("dense weights"));
+  const Json plan = Json::parse(Plan({"--vram=4MiB", "--ram=1GiB", "--json"}).out);
+  EXPECT_EQ(plan["fits"], false);
+  EXPECT_EQ(plan["error"]["kind"], "machine");
+  EXPECT_EQ(plan["error"]["message"], plan["shortage"]);
+}
+
+TEST(PlanCommandTest, NoReserveIsTooLargeToBeCounted) {
+  for (const char* vram : {"--vram=12GiB", "--vram=9223372036854775807"}) {
+    const ProgramResult result = Plan({vram, "--ram=1GiB", "--vram_reserve=9223372036854775807"});
+    EXPECT_EQ(result.exit_code, 3) << result.out;
+    EXPECT_THAT(result.err, HasSubstr("it does not fit"));
+  }
+}
+
+TEST(PlanCommandTest, SaysWhatIsNotAsItWasAsked) {
+  const std::vector<std::string> machine = {"--vram=1GiB", "--ram=1GiB", "--device=cpu"};
+  const auto with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), machine.begin(), machine.end());
+    return Plan(flags);
+  };
+  EXPECT_EQ(with({}).err, "");
+  EXPECT_THAT(with({"--context=5000"}).err, HasSubstr("more than the 4096 that the model was"));
+  const ProgramResult batch = with({"--context=100", "--prompt_batch=500"});
+  EXPECT_THAT(batch.err, HasSubstr("100 tokens at once"));
+  EXPECT_THAT(batch.out, HasSubstr("in batches of 100"));
+  EXPECT_THAT(with({"--vram=12"}).err, HasSubstr("is 12 bytes, hardly what is meant"));
+}
+
+TEST(PlanCommandTest, NamesTheDeviceItIsFor) {
+  const std::string model = Runfile("testdata/oracles/arch/deepseek2.gguf").value();
+  const ProgramResult result =
+      RunTool("strata/tools/gguf_inspect", {model, "--plan", "--vram=1GiB", "--ram=1GiB"});
+  EXPECT_THAT(result.out, ::testing::StartsWith("for kernels of the CPU (--device cpu): "))
+      << "with the reason";
+  EXPECT_EQ(PlanJson({"--vram=1GiB", "--ram=1GiB", "--device=cpu"})["device"], "cpu");
 }
 
 TEST(PlanCommandTest, AProfileGivesTheHitRateToExpect) {

@@ -19,6 +19,13 @@ std::string Percent(double share) { return absl::StrFormat("%.1f %%", 100 * shar
 
 std::string Bytes(double bytes) { return FormatByteSize(static_cast<int64_t>(bytes)); }
 
+std::string DeviceText(const PlanRequest& request) {
+  if (request.device == "cuda") return "for kernels of a GPU (--device cuda)\n";
+  return absl::StrCat("for kernels of the CPU (--device cpu)",
+                      request.why_not_cuda.empty() ? "" : absl::StrCat(": ", request.why_not_cuda),
+                      "\n");
+}
+
 std::string MemoryText(const PlanRequest& request, const MachinePlan& plan) {
   const Machine& machine = request.machine;
   TextTable table("lrl");
@@ -74,8 +81,8 @@ Json BoundJson(double gb_per_s, const MachinePlan::Bound& bound) {
 }  // namespace
 
 std::string PlanText(const PlanRequest& request, const MachinePlan& plan) {
-  std::string text = MemoryText(request, plan);
-  if (!plan.shortage.empty()) return absl::StrCat(text, "\n", plan.shortage, "\n");
+  std::string text = absl::StrCat(DeviceText(request), "\n", MemoryText(request, plan));
+  if (!plan.fits()) return text;
   absl::StrAppend(
       &text, "\nexpected hit rate  ", Percent(plan.forecast.hit_rate),
       plan.has_profile ? "  (over the texts of the profile)" : "  (no profile: experts used alike)",
@@ -96,8 +103,9 @@ std::string PlanText(const PlanRequest& request, const MachinePlan& plan) {
 
 Json PlanJson(const PlanRequest& request, const MachinePlan& plan) {
   const Machine& machine = request.machine;
-  return {{"fits", plan.shortage.empty()},
-          {"shortage", plan.shortage.empty() ? Json() : Json(plan.shortage)},
+  return {{"fits", plan.fits()},
+          {"shortage", plan.fits() ? Json() : Json(plan.shortage)},
+          {"device", request.device},
           {"context", request.footprint.context},
           {"kv", request.kv},
           {"prompt_batch", request.footprint.prompt_batch},

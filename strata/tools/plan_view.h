@@ -14,9 +14,13 @@ namespace strata {
 struct PlanRequest {
   Machine machine;
   FootprintOptions footprint;
-  std::string kv;  // "f32", "f16", "int8".
+  std::string kv;      // "f32", "f16", "int8".
+  std::string device;  // Whose kernels it counts: "cuda", "cpu".
+  // Why they are the CPU's, where a GPU's would have been taken; empty otherwise.
+  std::string why_not_cuda;
 };
 
+// Without what is short: that is an error, and said as one.
 std::string PlanText(const PlanRequest& request, const MachinePlan& plan);
 Json PlanJson(const PlanRequest& request, const MachinePlan& plan);
 

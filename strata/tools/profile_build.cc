@@ -50,41 +50,38 @@ DEFINE_string(out, "",
               "OUT.partial.");
 DEFINE_bool(json, false, "Print one JSON object instead of text: the profile's figures.");
 
-DEFINE_string(model, "", "build: GGUF file of the model; for a split model any of its files.");
-DEFINE_string(prompts, "",
-              "build: a file of prompts; each line that is not empty is a text of its own.");
+DEFINE_string(model, "", "GGUF file of the model; for a split model any of its files.");
+DEFINE_string(prompts, "", "A file of prompts; each line that is not empty is a text of its own.");
 DEFINE_string(shard, "1/1",
-              "build: i/n takes every n-th text, from the i-th on. The profiles of 1/n to n/n, "
+              "i/n takes every n-th text, from the i-th on. The profiles of 1/n to n/n, "
               "merged, are that of all texts.");
-DEFINE_int64(max_tokens, 0, "build: tokens of each text, at most; 0: all.");
-DEFINE_int64(
-    max_context, 4096,
-    "build: tokens of a context, at most; longer texts are cut. 0: what the model allows.");
-DEFINE_int32(prompt_batch, 64, "build: tokens computed at once.");
-DEFINE_int32(threads, 0, "build: threads that compute; 0: one for each CPU of this process.");
+DEFINE_int64(max_tokens, 0, "Tokens of each text, at most. Default: all.");
+DEFINE_int64(max_context, 4096,
+             "Tokens of a context, at most; longer texts are cut. 0: what the model allows.");
+DEFINE_int32(prompt_batch, 64, "Tokens computed at once.");
+DEFINE_int32(threads, 0,
+             "Threads that compute. Default: one for each CPU that this process may use.");
 DEFINE_int32(save_every, 30,
-             "build: seconds between notes of what is done so far; 0: after every context.");
+             "Seconds between notes of what is done so far; 0: after every context.");
 
 DEFINE_string(trace, "",
-              "simulate, report: routing traces, separated by commas; or name them as arguments. "
+              "Routing traces, separated by commas; or name them as arguments. "
               "They are played one after the other.");
-DEFINE_string(profile, "", "simulate, report: the profile that slots and policies start from.");
-DEFINE_string(sizes, "10%,25%,50%",
-              "simulate, report: cache sizes, separated by commas: slots, shares or bytes.");
+DEFINE_string(profile, "", "The profile that slots and policies start from.");
+DEFINE_string(sizes, "10%,25%,50%", "Cache sizes, separated by commas: slots, shares or bytes.");
 DEFINE_string(policies, "static,lru,lfu,adaptive,rounds,s3fifo,learned,belady",
-              "simulate, report: policies to compare; belady is the optimum.");
-DEFINE_string(machine, "",
-              "simulate, report: what `stagebench --json` printed on the machine in question.");
+              "Policies to compare; belady is the optimum.");
+DEFINE_string(machine, "", "What `stagebench --json` printed on the machine in question.");
 DEFINE_double(link_gbps, 0,
-              "simulate, report: GB/s from host memory to the GPU, instead; 0: unset.");
-DEFINE_double(device_gbps, 0, "simulate, report: GB/s of GPU memory; 0: 900.");
+              "Instead of --machine: GB/s from host memory to the GPU. Default: unset.");
+DEFINE_double(device_gbps, 0, "GB/s of GPU memory. Default: 900.");
 DEFINE_string(start, "",
-              "simulate, report: what the slots hold at first: profile or empty. Default: profile "
+              "What the slots hold at first: profile or empty. Default: profile "
               "if there is one.");
 DEFINE_string(admission, "every-miss",
-              "simulate, report: how experts come into slots: every-miss, landing or copies.");
-DEFINE_double(offered, 3, "simulate, report: with landing, slots that are offered, in percent.");
-DEFINE_int32(window, 1, "simulate, report: tokens that a step computes at once, 1 to 8.");
+              "How experts come into slots: every-miss, landing or copies.");
+DEFINE_double(offered, 3, "With landing, slots that are offered, in percent.");
+DEFINE_int32(window, 1, "Tokens that a step computes at once, 1 to 8.");
 DEFINE_string(cache, "25%", "report: the cache size that is chosen, or thought of.");
 DEFINE_bool(
     record, false,
@@ -100,12 +97,13 @@ namespace {
 
 constexpr char kUsage[] =
     "profile_build build --model FILE --out FILE [TEXT...] [--prompts FILE]\n"
-    "profile_build from-trace --out FILE TRACE...\n"
-    "profile_build merge --out FILE PROFILE...\n"
-    "profile_build show PROFILE\n"
-    "profile_build show-trace TRACE\n"
-    "profile_build simulate [--profile FILE] [--sizes 10%,4GiB] [--machine FILE] TRACE...\n"
-    "profile_build report --out FILE.html [--profile FILE] [--cache SIZE] TRACE...\n"
+    "       profile_build from-trace --out FILE TRACE...\n"
+    "       profile_build merge --out FILE PROFILE...\n"
+    "       profile_build show PROFILE\n"
+    "       profile_build show-trace TRACE\n"
+    "       profile_build simulate [--profile FILE] [--sizes 10%,4GiB] [--machine FILE] TRACE...\n"
+    "       profile_build report --out FILE.html [--profile FILE] [--cache SIZE] TRACE...\n"
+    "\n"
     "Counts how often each expert of a model is used: by running texts through it, from traces of\n"
     "generate, or by adding up profiles. A build that was killed goes on where it was when it is\n"
     "started again. simulate replays traces through the engine's policies and says what caches of\n"
@@ -120,7 +118,12 @@ bool IsGiven(const std::string& flag) {
 std::string CheckpointPath() { return absl::StrCat(FLAGS_out, ".partial"); }
 
 absl::Status CheckOut(const Arguments& inputs) {
-  if (FLAGS_out.empty()) return UsageError("--out names the profile to write; it is missing");
+  if (FLAGS_out.empty()) return UsageError("--out names the file to write; it is missing");
+  if (FLAGS_out == "-") {
+    return UsageError(
+        "--out names a file, and stdout is none: a file that is not whole must not "
+        "look like one");
+  }
   std::vector<NamedFile> read;
   for (const std::string& input : inputs) read.push_back({"an input", input});
   return CheckOutputs({{"--out", FLAGS_out}}, read);
@@ -160,9 +163,11 @@ absl::StatusOr<ModelIdentity> IdentityOf(const std::string& path) {
   Arguments shards;
   for (const std::unique_ptr<GgufShard>& shard : file->shards()) shards.push_back(shard->path());
   RETURN_IF_ERROR(CheckOutOfBuild(shards));
-  const absl::StatusOr<ModelView> view = ViewModel(*file);
-  if (!view.ok()) return WithFile(view.status(), path);
-  return ModelIdentity::Of(*file, view->layout);
+  const ModelView view = ViewModel(*file);
+  if (!view.status.ok()) return WithFile(view.status, path);
+  ASSIGN_OR_RETURN(ModelIdentity identity, ModelIdentity::Of(*file, view.layout.value()));
+  if (!view.runs.ok()) return WithFile(view.runs, path);
+  return identity;
 }
 
 absl::Status Build(const Arguments& texts) {
@@ -395,5 +400,17 @@ absl::Status Run(const Arguments& arguments) {
 }  // namespace strata
 
 int main(int argc, char** argv) {
-  return strata::ToolMain({.usage = strata::kUsage, .json = &FLAGS_json}, strata::Run, argc, argv);
+  return strata::ToolMain(
+      {.usage = strata::kUsage,
+       .json = &FLAGS_json,
+       .groups = {{.title = "build",
+                   .flags = {"model FILE", "prompts FILE", "max_tokens", "max_context", "threads"},
+                   .rare = {"shard I/N", "prompt_batch", "save_every"}},
+                  {.title = "simulate and report",
+                   .flags = {"profile FILE", "sizes LIST", "machine FILE", "policies LIST",
+                             "cache SIZE"},
+                   .rare = {"trace FILES", "link_gbps X", "device_gbps X", "start NAME",
+                            "admission NAME", "offered X", "window", "record"}},
+                  {.title = "Output", .flags = {"out FILE", "json"}}}},
+      strata::Run, argc, argv);
 }

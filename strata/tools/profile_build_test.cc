@@ -247,6 +247,16 @@ TEST_F(ProfileBuildTest, AKilledBuildGoesOnWhereItWasAndEndsWithTheSameBytes) {
   EXPECT_FALSE(fs::exists(checkpoint));
 }
 
+TEST_F(ProfileBuildTest, ProgressBeginsWithTheWork) {
+  const std::string text = File("text", kTexts[0]);
+  const Strings arguments = {"build", "--model", Tiny(), "--out", Path("out"), text};
+  EXPECT_THAT(RunTool(arguments).err,
+              StartsWith(absl::StrCat("profiling texts: 0 B of ", kTexts[0].size(), " B (0 %)\n")));
+  Strings quiet = arguments;
+  quiet.push_back("--quiet");
+  EXPECT_EQ(RunTool(quiet).err, "");
+}
+
 TEST_F(ProfileBuildTest, ACheckpointOfOtherArgumentsIsNotUsed) {
   const std::string text = File("text", kTexts[0]);
   const std::string whole = Build("whole", {text});
@@ -339,6 +349,8 @@ TEST_F(ProfileBuildTest, WrongCommandLinesAreSaidClearly) {
            {"build", "--model", Tiny(), "--out", out, text, "--shard", "3/2"},
            {"build", "--model", Tiny(), "--out", out, text, "--max_tokens", "-1"},
            {"build", "--model", Tiny(), "--out", out, text, "--prompt_batch", "0"},
+           {"build", "--model", Tiny(), "--out", "-", text},
+           {"merge", "--out", "-", text},
            {"merge", "--out", out},
            {"merge", text},
            {"merge", "--out", out, text, "--model", Tiny()},

@@ -9,16 +9,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "glog/logging.h"
 #include "strata/cache/experts/model_identity.h"
 #include "strata/cache/experts/routed_step.h"
 #include "strata/cache/profile/expert_profile.h"
 #include "strata/core/checksum.h"
 #include "strata/core/cli/progress.h"
 #include "strata/core/little_endian.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/engine/sequence.h"
 #include "strata/generate/engine/step.h"
@@ -73,15 +75,18 @@ absl::StatusOr<ExpertProfile> ProfileBuilder::Build(const std::vector<ProfileTex
   ProfileCheckpoint done = {.job = job, .profile = ExpertProfile(identity_)};
   if (auto before = ProfileCheckpoint::Load(options_.checkpoint_path, job); before.has_value()) {
     done = *std::move(before);
-    LOG(INFO) << options_.checkpoint_path << ": going on after " << done.num_texts << " of "
-              << texts.size() << " texts and " << done.num_contexts << " contexts of the next";
+    Note(absl::StrCat(options_.checkpoint_path, ": going on after ", done.num_texts, " of ",
+                      texts.size(), " texts and ", done.num_contexts, " contexts of the next"));
   }
   // First of all, so that a long run does not end in a path that cannot be written.
   RETURN_IF_ERROR(done.Save(options_.checkpoint_path));
   const absl::Span<const ProfileText> rest =
       absl::MakeConstSpan(texts).subspan(std::min<size_t>(done.num_texts, texts.size()));
-  Progress progress(
-      {.label = "profiling texts", .total = TextBytes(rest), .unit = Progress::Unit::kBytes});
+  Progress progress({.label = "profiling texts",
+                     .total = TextBytes(rest),
+                     .unit = Progress::Unit::kBytes,
+                     .counted = "tokens",
+                     .says_start = true});
   for (const ProfileText& text : rest) {
     RETURN_IF_ERROR(AddText(text, done, progress));
   }
@@ -105,15 +110,22 @@ absl::Status ProfileBuilder::AddText(const ProfileText& text, ProfileCheckpoint&
                                      Progress& progress) {
   ASSIGN_OR_RETURN(const std::vector<std::vector<TokenId>> pieces, Pieces(text.text));
   const auto bytes = static_cast<int64_t>(text.text.size());
-  int64_t shown = 0;
+  int64_t num_tokens = 0, num_read = 0, shown = 0;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    num_tokens += std::ssize(pieces[i]);
+    if (i < done.num_contexts) num_read += std::ssize(pieces[i]);
+  }
+  const auto read = [&](int64_t tokens) {
+    num_read += tokens;
+    progress.Count(tokens);
+    const int64_t bytes_read = bytes * num_read / num_tokens;
+    progress.Add(bytes_read - std::exchange(shown, bytes_read));
+  };
   while (done.num_contexts < pieces.size()) {
     ExpertProfile part(identity_);
-    RETURN_IF_ERROR(RunPiece(pieces[done.num_contexts], part));
+    RETURN_IF_ERROR(RunPiece(pieces[done.num_contexts], part, read));
     RETURN_IF_ERROR(done.profile.Merge(part));
     ++done.num_contexts;
-    const int64_t read = bytes * static_cast<int64_t>(done.num_contexts) / std::ssize(pieces);
-    progress.Add(read - shown);
-    shown = read;
     if (done.num_contexts < pieces.size()) RETURN_IF_ERROR(SaveIfDue(done));
   }
   progress.Add(bytes - shown);
@@ -123,7 +135,8 @@ absl::Status ProfileBuilder::AddText(const ProfileText& text, ProfileCheckpoint&
   return SaveIfDue(done);
 }
 
-absl::Status ProfileBuilder::RunPiece(absl::Span<const TokenId> piece, ExpertProfile& profile) {
+absl::Status ProfileBuilder::RunPiece(absl::Span<const TokenId> piece, ExpertProfile& profile,
+                                      absl::FunctionRef<void(int64_t)> read) {
   Sequence sequence(model_.engine());
   RoutingRecorder recorder(identity_.geometry, {.profile = &profile});
   while (!piece.empty()) {
@@ -131,6 +144,7 @@ absl::Status ProfileBuilder::RunPiece(absl::Span<const TokenId> piece, ExpertPro
     const int64_t first_position = sequence.position();
     ASSIGN_OR_RETURN(const StepResult* result, sequence.Feed(batch, {}));
     recorder.AddStep(first_position, result->routing, RoutedStep::Kind::kPrompt);
+    read(std::ssize(batch));
     piece.remove_prefix(batch.size());
   }
   return absl::OkStatus();

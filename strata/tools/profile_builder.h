@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -53,7 +54,9 @@ class ProfileBuilder {
   absl::StatusOr<std::vector<std::vector<TokenId>>> Pieces(const std::string& text) const;
   // Adds the pieces of `text` that done.num_contexts leaves.
   absl::Status AddText(const ProfileText& text, ProfileCheckpoint& done, Progress& progress);
-  absl::Status RunPiece(absl::Span<const TokenId> piece, ExpertProfile& profile);
+  // `read` is told of tokens as they are done.
+  absl::Status RunPiece(absl::Span<const TokenId> piece, ExpertProfile& profile,
+                        absl::FunctionRef<void(int64_t)> read);
   absl::Status SaveIfDue(const ProfileCheckpoint& done);
 
   TextModel& model_;

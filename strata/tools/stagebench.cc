@@ -23,9 +23,9 @@
 #include "strata/core/gguf/model_config.h"
 #include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
+#include "strata/core/note.h"
 #include "strata/core/pin_budget.h"
 #include "strata/core/pin_limits.h"
-#include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
 #include "strata/tools/stage_experiments/bench.h"
 #include "strata/tools/stage_experiments/experiments.h"
@@ -47,9 +47,9 @@ DEFINE_bool(quick, false, "Smaller sizes, done in under 20 seconds; the default 
 DEFINE_bool(verify, false,
             "Read every slot back after each run of a job and compare it with the file.");
 DEFINE_bool(json, false, "Print one JSON object instead of tables.");
-DEFINE_string(copy_bytes, "", "Bytes of a single copy. Default 1.5MiB.");
-DEFINE_int32(slots, 0, "Slots that the cache fill fills. Default 10000, 128 with --quick.");
-DEFINE_int32(readers, 0, "Most reader threads. Default 12, 8 with --quick.");
+DEFINE_string(copy_bytes, "", "Size of a single copy. Default: 1.5MiB.");
+DEFINE_int32(slots, 0, "Slots that the cache fill fills. Default: 10000, 128 with --quick.");
+DEFINE_int32(readers, 0, "Most reader threads. Default: 12, 8 with --quick.");
 DEFINE_string(pin_budget, "",
               "Most bytes of host memory to pin. Default: what this machine allows.");
 DEFINE_string(stage_memory, "pinned", "pinned or pageable: the memory of stages.");
@@ -57,7 +57,7 @@ DEFINE_string(stage_memory, "pinned", "pinned or pageable: the memory of stages.
 DEFINE_validator(copy_bytes, &strata::IsByteSize);
 DEFINE_validator(slots, &strata::IsNotNegative);
 DEFINE_validator(readers, &strata::IsNotNegative);
-DEFINE_validator(pin_budget, &strata::IsByteSize);
+DEFINE_validator(pin_budget, &strata::IsMemorySize);
 
 namespace strata::stagebench {
 namespace {
@@ -80,9 +80,8 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice() {
   }
   absl::StatusOr<std::unique_ptr<Device>> device = CreateCudaDevice();
   if (device.ok() || FLAGS_device == "cuda") return device;
-  std::cerr << "stagebench: no GPU here (" << device.status().message()
-            << "): memory of the host stands in for it, and the figures are not of a GPU"
-            << std::endl;
+  Note(absl::StrCat("no GPU here (", device.status().message(),
+                    "): memory of the host stands in for it, and the figures are not of a GPU"));
   return MakeHostDevice();
 }
 
@@ -135,8 +134,7 @@ absl::StatusOr<std::unique_ptr<GgufFile>> OpenModel(const Effort& effort) {
   const int64_t bytes = SyntheticModelBytes(shape);
   const std::string folder = TemporaryFolder();
   ASSIGN_OR_RETURN(const FileDescriptor model, CreateTemporaryFile(folder, bytes));
-  std::cerr << "stagebench: a synthetic model of " << FormatByteSize(bytes) << " in "
-            << Printable(folder, 200) << std::endl;
+  Note(absl::StrCat("a synthetic model of ", FormatByteSize(bytes), " in ", folder));
   RETURN_IF_ERROR(WriteSyntheticModel(shape, PathOf(model)));
   return GgufFile::Open(PathOf(model));
 }
@@ -205,8 +203,14 @@ int main(int argc, char** argv) {
   return strata::ToolMain(
       {.usage =
            "stagebench [--model FILE | --synthetic LAYERSxEXPERTSxBYTES] [flags]\n"
+           "\n"
            "Measures the path of expert weights from host memory to the device: single copies,\n"
            "pinning, queued copies, kernels that read host memory, and the jobs of an engine.",
-       .json = &FLAGS_json},
+       .json = &FLAGS_json,
+       .groups = {{.title = "What to measure",
+                   .flags = {"arms LIST", "model FILE", "quick", "device NAME", "verify"},
+                   .rare = {"synthetic SHAPE", "copy_bytes SIZE", "slots", "readers"}},
+                  {.title = "Memory", .flags = {"pin_budget SIZE"}, .rare = {"stage_memory NAME"}},
+                  {.title = "Output", .flags = {"json"}}}},
       strata::stagebench::Run, argc, argv);
 }

@@ -163,7 +163,7 @@ std::string HostPlacement::Describe() const {
       absl::StrCat("read through ", stages_->num_stages(),
                    stages_->memory().pinned() ? " pinned stages" : " pageable stages"));
   add(HostForm::kPageable, "in the file's mapping");
-  return absl::StrCat("experts in host memory: ", absl::StrJoin(parts, ", "));
+  return absl::StrJoin(parts, ", ");
 }
 
 }  // namespace strata

@@ -1,7 +1,7 @@
 // Sizes as people write them on a command line: "12GiB", "512MiB", "1.5GB", "4096".
 //
-// Units: B, KiB, MiB, GiB, TiB are powers of 1024, KB, MB, GB, TB powers of 1000; case does not
-// matter; no unit means bytes.
+// Units: B, KiB, MiB, GiB, TiB are powers of 1024, and so are K, M, G, T, as most programs take them;
+// KB, MB, GB, TB are powers of 1000; case does not matter; no unit means bytes.
 #ifndef STRATA_CORE_CLI_BYTE_SIZE_H_
 #define STRATA_CORE_CLI_BYTE_SIZE_H_
 

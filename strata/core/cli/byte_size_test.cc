@@ -19,6 +19,8 @@ TEST(ByteSizeTest, ReadsUnitsOf1024And1000) {
   EXPECT_EQ(Parsed("12GiB"), 12884901888);
   EXPECT_EQ(Parsed("12 gib"), 12884901888);
   EXPECT_EQ(Parsed("1.5GB"), 1500000000);
+  EXPECT_EQ(Parsed("12G"), 12884901888);
+  EXPECT_EQ(Parsed("1.5m"), 1572864);
   EXPECT_EQ(Parsed("0"), 0);
   EXPECT_EQ(Parsed("9223372036854775807"), INT64_MAX);
 }

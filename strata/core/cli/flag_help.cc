@@ -31,7 +31,7 @@ std::string Takes(const gflags::CommandLineFlagInfo& flag, absl::string_view sai
 }
 
 std::string DefaultText(const gflags::CommandLineFlagInfo& flag) {
-  if (absl::StrContains(flag.description, "efault")) return "";
+  if (absl::StrContains(flag.description, "Default:")) return "";
   if (flag.type == "bool") {
     return flag.default_value == "true" ? absl::StrCat(" (on; --no", flag.name, " turns it off)")
                                         : "";

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "strata/core/cli/byte_size.h"
 
 namespace strata {
@@ -33,6 +35,17 @@ bool IsByteSize(const char*, const std::string& value) {
   if (value.empty()) return true;
   const absl::StatusOr<int64_t> bytes = ParseByteSize(value);
   return Require(bytes.ok(), "must be a size such as 12GiB, 512MiB or 4096");
+}
+
+bool IsMemorySize(const char* flag, const std::string& value) {
+  if (value.empty()) return true;
+  if (!IsByteSize(flag, value)) return false;
+  constexpr int64_t kLeastBytes = 1 << 20;
+  int64_t bare = 0;
+  const bool has_unit = !absl::SimpleAtoi(value, &bare);
+  return Require(has_unit || bare == 0 || bare >= kLeastBytes,
+                 absl::StrCat("is ", bare, " bytes, hardly what is meant: write ", bare, "GiB, or ",
+                              bare, "B"));
 }
 
 std::string TakeRefusal() { return std::exchange(Refusal(), ""); }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "strata/core/cli/byte_size.h"
 #include "strata/core/mutex.h"
+#include "strata/core/note.h"
 
 namespace strata {
 namespace {
@@ -46,7 +47,10 @@ Progress::Progress(Options options, Clock::time_point start)
       out_(options_.out != nullptr ? *options_.out : std::cerr),
       terminal_(options_.out != nullptr ? options_.terminal : isatty(STDERR_FILENO) == 1),
       start_(start),
-      printed_at_(start) {}
+      printed_at_(start) {
+  MutexLock lock(&mutex_);
+  if (options_.says_start && !IsOff()) Print(start);
+}
 
 Progress::~Progress() {
   MutexLock lock(&mutex_);
@@ -59,7 +63,15 @@ void Progress::Add(int64_t amount, Clock::time_point now) {
   if (IsDue(now)) Print(now);
 }
 
+void Progress::Count(int64_t amount) {
+  MutexLock lock(&mutex_);
+  num_counted_ += amount;
+}
+
+bool Progress::IsOff() const { return options_.out == nullptr && AreNotesOff(); }
+
 bool Progress::IsDue(Clock::time_point now) const {
+  if (IsOff()) return false;
   if (now - start_ < kQuiet) return false;
   const bool finished = options_.total > 0 && done_ >= options_.total;
   if (finished) return true;
@@ -84,13 +96,23 @@ void Progress::Print(Clock::time_point now) {
 
 std::string Progress::Line(Clock::time_point now) const {
   const double elapsed = Seconds(now - start_);
-  const double rate = elapsed > 0 ? static_cast<double>(done_) / elapsed : 0;
+  const auto per_second = [elapsed](int64_t amount) {
+    return elapsed > 0 ? static_cast<double>(amount) / elapsed : 0;
+  };
+  const double rate = per_second(done_);
   std::string line = absl::StrCat(options_.label, ": ", Amount(options_.unit, done_));
   if (options_.total > 0) {
     absl::StrAppend(&line, " of ", Amount(options_.unit, options_.total),
                     absl::StrFormat(" (%d %%)", done_ * 100 / options_.total));
   }
-  absl::StrAppend(&line, ", ", Amount(options_.unit, static_cast<int64_t>(rate)), "/s");
+  if (elapsed <= 0) return line;
+  if (options_.counted.empty()) {
+    absl::StrAppend(&line, ", ", Amount(options_.unit, static_cast<int64_t>(rate)), "/s");
+  } else {
+    const double counted_rate = per_second(num_counted_);
+    absl::StrAppend(&line, absl::StrFormat(counted_rate < 10 ? ", %.1f %s/s" : ", %.0f %s/s",
+                                           counted_rate, options_.counted));
+  }
   if (options_.total > done_ && rate > 0) {
     absl::StrAppend(&line, ", ", TimeLeft(static_cast<double>(options_.total - done_) / rate),
                     " left");

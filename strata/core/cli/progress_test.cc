@@ -53,6 +53,28 @@ TEST(ProgressTest, WritesOverOneLineOnATerminal) {
             "\rcopy: 4.00 MiB of 4.00 MiB (100 %), 2.00 MiB/s         \n");
 }
 
+TEST(ProgressTest, ALongJobSaysThatItStartsAndCountsWhatPeopleAskFor) {
+  std::ostringstream out;
+  {
+    Progress progress({.label = "profiling",
+                       .total = 1000,
+                       .unit = Progress::Unit::kBytes,
+                       .counted = "tokens",
+                       .says_start = true,
+                       .out = &out},
+                      kStart);
+    EXPECT_EQ(out.str(), "profiling: 0 B of 1000 B (0 %)\n");
+    progress.Count(300);
+    progress.Add(500, kStart + seconds(6));
+    progress.Count(12);
+    progress.Add(500, kStart + seconds(60));
+  }
+  EXPECT_EQ(out.str(),
+            "profiling: 0 B of 1000 B (0 %)\n"
+            "profiling: 500 B of 1000 B (50 %), 50 tokens/s, 6 s left\n"
+            "profiling: 1000 B of 1000 B (100 %), 5.2 tokens/s\n");
+}
+
 TEST(ProgressTest, CountsWhenTheTotalIsUnknown) {
   std::ostringstream out;
   { Progress({.label = "scan", .out = &out}, kStart).Add(12, kStart + seconds(6)); }

@@ -8,7 +8,8 @@ namespace strata {
 
 inline constexpr int kMaxThreads = 1024;
 
-// `flag` is not negative; 0: one for each CPU of the machine. A UsageError above kMaxThreads.
+// `flag` is not negative; 0: one for each CPU that this process may use, by its affinity and by the
+// whole CPUs of its quota (cpu_quota.h). A UsageError above kMaxThreads.
 absl::StatusOr<int> ThreadCount(int flag);
 
 }  // namespace strata

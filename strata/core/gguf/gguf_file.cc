@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/core/error.h"
@@ -51,7 +54,21 @@ absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Open(const std::string& path
   RETURN_IF_ERROR(file->OpenShards());
   RETURN_IF_ERROR(file->IndexTensors());
   if (file->is_split_) RETURN_IF_ERROR(file->CheckTensorTotals());
+  for (const absl::string_view key : file->KeysBeyondAscii()) {
+    LOG(WARNING) << path << ": key '" << Printable(key, 80) << "' is not ASCII";
+  }
   return file;
+}
+
+std::vector<absl::string_view> GgufFile::KeysBeyondAscii() const {
+  std::vector<absl::string_view> keys;
+  for (const std::unique_ptr<GgufShard>& shard : shards_) {
+    for (const GgufKey& key : shard->keys()) {
+      const bool is_ascii = std::all_of(key.key.begin(), key.key.end(), absl::ascii_isascii);
+      if (!is_ascii) keys.push_back(key.key);
+    }
+  }
+  return keys;
 }
 
 absl::Status GgufFile::OpenShards() {

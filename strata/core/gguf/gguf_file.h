@@ -30,6 +30,7 @@ namespace strata {
 
 class GgufFile {
  public:
+  // Warns of keys that are not ASCII.
   static absl::StatusOr<std::unique_ptr<GgufFile>> Open(const std::string& path);
 
   GgufFile(const GgufFile&) = delete;
@@ -49,6 +50,8 @@ class GgufFile {
   absl::Span<const std::byte> Data(const GgufTensor& tensor) const;
   // A key of the first shard; null when there is none.
   const GgufValue* FindKey(absl::string_view key) const { return shards_[0]->Find(key); }
+  // Of all shards: the format wants ASCII.
+  std::vector<absl::string_view> KeysBeyondAscii() const;
   // Of every shard's mapping: see FileMapping.
   absl::Status CheckUnchanged() const;
 

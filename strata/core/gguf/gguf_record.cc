@@ -1,6 +1,5 @@
 #include "strata/core/gguf/gguf_record.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -142,11 +141,8 @@ absl::Status CheckKey(absl::string_view key) {
     return Error("bad_key",
                  absl::StrCat("a key of ", key.size(), " bytes; the most is ", kMaxGgufKeyBytes));
   }
-  const bool ascii = std::all_of(key.begin(), key.end(), [](char c) {
-    return c != 0 && static_cast<unsigned char>(c) < 0x80;
-  });
-  if (!ascii) {
-    return Error("bad_key", absl::StrCat("key ", Quoted(key), " has a byte that is not ASCII"));
+  if (key.find('\0') != absl::string_view::npos || !IsUtf8(key)) {
+    return Error("bad_key", absl::StrCat("key ", Quoted(key), " is not UTF-8 or has a zero byte"));
   }
   return absl::OkStatus();
 }

@@ -1,14 +1,18 @@
 #include "strata/generate/commands/answerer.h"
 
+#include <cstdint>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "strata/core/error.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/commands/answer_text.h"
 #include "strata/generate/commands/generate_options.h"
@@ -39,6 +43,12 @@ class Stream {
 
 }  // namespace
 
+absl::Status CheckFits(int64_t num_prompt, int64_t max_context) {
+  if (num_prompt <= max_context) return absl::OkStatus();
+  return UsageError(absl::StrCat("the prompt has ", num_prompt, " tokens, the context holds ",
+                                 max_context, " (--max_context)"));
+}
+
 Answerer::Answerer(TextModel& model, const GenerateOptions& options, InterruptHandler& interrupt)
     : model_(model),
       options_(options),
@@ -52,11 +62,16 @@ Generator::Options Answerer::GeneratorOptions() const {
           .keep_logits = !options_.dump_logits.empty()};
 }
 
+std::optional<TokenId> Answerer::StopToken() const {
+  const Tokenizer* const tokenizer = model_.tokenizer();
+  if (tokenizer == nullptr || options_.stop.empty()) return std::nullopt;
+  return tokenizer->SpecialTokenOf(options_.stop);
+}
+
 absl::StatusOr<Answerer::Answer> Answerer::Run(absl::Span<const TokenId> prompt) {
-  if (static_cast<int64_t>(prompt.size()) > model_.engine().max_context()) {
-    return UsageError(absl::StrCat("the prompt has ", prompt.size(), " tokens, the context holds ",
-                                   model_.engine().max_context(), " (--max_context)"));
-  }
+  RETURN_IF_ERROR(CheckFits(std::ssize(prompt), model_.engine().max_context()));
+  const NoteHold hold;
+  const std::optional<TokenId> stop_token = StopToken();
   const Tokenizer* const tokenizer = model_.tokenizer();
   Stream stream(!options_.json);
   std::optional<AnswerText> text;
@@ -68,6 +83,7 @@ absl::StatusOr<Answerer::Answer> Answerer::Run(absl::Span<const TokenId> prompt)
            tokenizer->EndsGeneration(id);
   };
   callbacks.on_token = [&](TokenId id) {
+    if (id == stop_token) return false;
     if (!text.has_value()) return stream.Print(absl::StrCat(id, " "));
     return stream.Print(text->Add(id)) && !text->is_stopped();
   };

@@ -2,9 +2,11 @@
 #ifndef STRATA_GENERATE_COMMANDS_ANSWERER_H_
 #define STRATA_GENERATE_COMMANDS_ANSWERER_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "strata/core/cli/json_output.h"
@@ -12,9 +14,13 @@
 #include "strata/generate/commands/interrupt.h"
 #include "strata/generate/engine/generator.h"
 #include "strata/generate/loading/text_model.h"
+#include "strata/generate/sampling/sampler.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
+
+// A UsageError for a prompt of so many tokens that a context does not hold.
+absl::Status CheckFits(int64_t num_prompt, int64_t max_context);
 
 class Answerer {
  public:
@@ -28,11 +34,18 @@ class Answerer {
   Answerer(TextModel& model, const GenerateOptions& options, InterruptHandler& interrupt);
 
   // Streams unless the options ask for JSON: text as it comes, or ids for a model that has no
-  // tokenizer, and a line end behind. A prompt that does not fit into the context is a UsageError.
+  // tokenizer, and a line end behind. Notes wait until the answer is over. A prompt that does not fit
+  // into the context is a UsageError, one that the machine has no memory for kResourceExhausted; of
+  // neither is anything computed.
   absl::StatusOr<Answer> Run(absl::Span<const TokenId> prompt);
+
+  // How tokens are drawn.
+  const SamplerOptions& sampling() const { return options_.sampling; }
 
  private:
   Generator::Options GeneratorOptions() const;
+  // The token whose text --stop is, if there is one: it ends the answer though it is never text.
+  std::optional<TokenId> StopToken() const;
 
   TextModel& model_;
   const GenerateOptions& options_;

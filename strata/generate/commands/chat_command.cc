@@ -1,16 +1,10 @@
 #include "strata/generate/commands/chat_command.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,123 +12,133 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "strata/core/error.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/chat/chat_message.h"
 #include "strata/generate/commands/answerer.h"
 #include "strata/generate/commands/conversation.h"
 #include "strata/generate/commands/generate_options.h"
-#include "strata/generate/commands/generation_report.h"
+#include "strata/generate/commands/idle_flags.h"
 #include "strata/generate/commands/interrupt.h"
+#include "strata/generate/commands/message_reader.h"
+#include "strata/generate/commands/stats_table.h"
+#include "strata/generate/commands/stop_note.h"
 #include "strata/generate/commands/written_files.h"
-#include "strata/generate/engine/generator.h"
 #include "strata/generate/loading/text_model.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
 namespace {
 
-// Lines of stdin. An interrupt is the end, too.
-class LineReader {
- public:
-  explicit LineReader(const InterruptHandler& interrupt) : interrupt_(interrupt) {}
+constexpr char kHelp[] =
+    "/help   this list\n"
+    "/quit   leaves, as do /exit and Ctrl-D\n"
+    "Ctrl-C  ends an answer, which is kept as far as it came; at the prompt it clears the line,\n"
+    "        and a second one leaves\n"
+    "A pasted text of several lines is one message.\n";
 
-  std::optional<std::string> Next() {
-    while (true) {
-      const size_t end = bytes_.find('\n');
-      if (end != std::string::npos) return Take(end, end + 1);
-      if (!WaitForInput()) return std::nullopt;
-      char piece[4096];
-      const ssize_t num_read = read(STDIN_FILENO, piece, sizeof(piece));
-      if (num_read > 0) {
-        bytes_.append(piece, static_cast<size_t>(num_read));
-        continue;
-      }
-      if (bytes_.empty() || num_read < 0) return std::nullopt;
-      return Take(bytes_.size(), bytes_.size());
-    }
-  }
-
- private:
-  std::string Take(size_t size, size_t with_end) {
-    std::string line = bytes_.substr(0, size);
-    bytes_.erase(0, with_end);
-    return line;
-  }
-
-  // False when the interrupt comes first.
-  bool WaitForInput() const {
-    pollfd ready[] = {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
-                      {.fd = interrupt_.wake_fd(), .events = POLLIN, .revents = 0}};
-    while (poll(ready, std::size(ready), /*timeout=*/-1) < 0 && errno == EINTR) continue;
-    return ready[1].revents == 0;
-  }
-
-  const InterruptHandler& interrupt_;
-  std::string bytes_;
-};
+// "/hlep", and not "/etc/fstab looks odd".
+bool IsCommand(absl::string_view message) {
+  return absl::ConsumePrefix(&message, "/") && !message.empty() &&
+         std::all_of(message.begin(), message.end(), absl::ascii_isalpha);
+}
 
 class ChatLoop {
  public:
   ChatLoop(TextModel& model, const GenerateOptions& options, Conversation conversation)
       : model_(model),
         options_(options),
-        is_terminal_(isatty(STDIN_FILENO) != 0),
         answerer_(model, options, interrupt_),
         conversation_(std::move(conversation)) {}
 
   absl::Status Run() {
-    if (is_terminal_) std::cerr << "Ctrl-C stops an answer; /exit or Ctrl-D leaves.\n";
-    LineReader lines(interrupt_);
+    NoteIdleFlags(RunFactsOf(model_, answerer_.sampling(), /*has_text=*/true));
+    Note("/help says what can be typed; /quit leaves");
+    const std::unique_ptr<MessageReader> messages = MessageReader::Create(interrupt_);
+    bool was_interrupted = false;
     while (true) {
       interrupt_.Reset();
-      if (is_terminal_) std::cerr << "> " << std::flush;
-      const std::optional<std::string> line = lines.Next();
-      if (!line.has_value()) break;
-      const absl::string_view message = absl::StripAsciiWhitespace(*line);
-      if (message == "/exit") return absl::OkStatus();
-      if (!message.empty()) RETURN_IF_ERROR(Answer(std::string(message)));
+      const MessageReader::Input input = messages->Next();
+      if (input.event == MessageReader::Event::kEnd) return absl::OkStatus();
+      if (input.event == MessageReader::Event::kInterrupt) {
+        if (std::exchange(was_interrupted, true)) return absl::OkStatus();
+        Note("(Ctrl-C again leaves)");
+        continue;
+      }
+      was_interrupted = false;
+      const absl::string_view message = absl::StripAsciiWhitespace(input.text);
+      if (message == "/quit" || message == "/exit") return absl::OkStatus();
+      RETURN_IF_ERROR(Take(std::string(message)));
     }
-    if (is_terminal_) std::cerr << "\n";
-    return absl::OkStatus();
   }
 
  private:
-  absl::Status Answer(std::string message) {
-    conversation_.AddUser(std::move(message));
-    ASSIGN_OR_RETURN(const std::vector<TokenId> ids, FittingIds());
-    if (ids.empty()) {
-      std::cerr << "(that is longer than the context of " << model_.engine().max_context()
-                << " tokens)\n";
-      conversation_.DropLast();
-      return absl::OkStatus();
+  absl::Status Take(const std::string& message) {
+    if (message == "/help") {
+      std::cerr << kHelp;
+    } else if (IsCommand(message)) {
+      Note(absl::StrCat("there is no command ", message, "; /help lists them"));
+    } else if (!message.empty()) {
+      return Answer(message);
     }
+    return absl::OkStatus();
+  }
+
+  // Of a message that cannot be answered, and only of that, the conversation keeps nothing.
+  absl::Status Answer(const std::string& message) {
+    std::vector<ChatMessage> before = conversation_.messages();
+    conversation_.AddUser(message);
+    const absl::Status status = AnswerLast();
+    if (status.ok() || !IsOfTheMessage(status)) return status;
+    conversation_.GoBackTo(std::move(before));
+    Note(absl::StrCat("(that message is left out: ", status.message(), ")"));
+    return absl::OkStatus();
+  }
+
+  // Nothing of such a message was computed: it is too long, or no memory is left for it, or the
+  // vocabulary cannot spell it.
+  static bool IsOfTheMessage(const absl::Status& status) {
+    return ExitCodeOf(status) == ExitCode::kCommandLine || absl::IsResourceExhausted(status) ||
+           ErrorKind(status) == "tokenizer_tokens";
+  }
+
+  absl::Status AnswerLast() {
+    ASSIGN_OR_RETURN(const std::vector<TokenId> ids, FittingIds());
     ASSIGN_OR_RETURN(const Answerer::Answer answer, answerer_.Run(ids));
     conversation_.AddAnswer(answer.text);
-    if (answer.generation.stop_reason == StopReason::kLength) {
-      std::cerr << "(cut after " << answer.generation.ids.size() << " tokens)\n";
-    }
+    Note(StopNote(answer.generation, model_.engine().max_context()));
     if (options_.stats) std::cerr << StatsTable(answer.stats);
     return absl::OkStatus();
   }
 
   // The prompt, with room for an answer of some length, and for that the oldest exchanges
-  // forgotten. Empty when even the last message alone does not fit.
+  // forgotten. A UsageError when even the last message alone does not fit.
   absl::StatusOr<std::vector<TokenId>> FittingIds() {
     constexpr int64_t kRoom = 64;
+    const int64_t max_context = model_.engine().max_context();
     bool has_forgotten = false;
     while (true) {
       ASSIGN_OR_RETURN(std::vector<TokenId> ids, conversation_.Ids());
-      const int64_t left = model_.engine().max_context() - static_cast<int64_t>(ids.size());
-      if (left >= std::min(kRoom, options_.max_new)) return ids;
-      if (!conversation_.ForgetOldest()) return left > 0 ? ids : std::vector<TokenId>();
-      if (!has_forgotten) std::cerr << "(the context is full: the oldest turns are forgotten)\n";
-      has_forgotten = true;
+      const int64_t left = max_context - std::ssize(ids);
+      if (left < std::min(kRoom, options_.max_new) && conversation_.ForgetOldest()) {
+        has_forgotten = true;
+        continue;
+      }
+      if (left <= 0) {
+        return UsageError(absl::StrCat("it is longer than the context of ", max_context,
+                                       " tokens (--max_context)"));
+      }
+      if (has_forgotten) Note("(the context is full: the oldest turns are forgotten)");
+      return ids;
     }
   }
 
   TextModel& model_;
   const GenerateOptions& options_;
-  const bool is_terminal_;
   InterruptHandler interrupt_;
   Answerer answerer_;
   Conversation conversation_;
@@ -144,10 +148,10 @@ class ChatLoop {
 
 absl::Status Chat(const GenerateOptions& options) {
   RETURN_IF_ERROR(CheckWrittenFiles(options));
-  ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
-                   TextModel::Open(options.model, options.open));
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model, TextModel::Read(options.model));
   RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
   ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(*model, options));
+  RETURN_IF_ERROR(model->Start(options.open));
   RETURN_IF_ERROR(ChatLoop(*model, options, std::move(conversation)).Run());
   return model->FinishTrace();
 }

@@ -1,5 +1,6 @@
 // `generate --chat` as a program, with lines of stdin for turns.
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -13,12 +14,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The value of a line of the table that --stats prints, for the nth answer.
-int StatOf(const std::string& err, const std::string& name, int answer) {
-  size_t at = 0;
-  for (int i = 0; i <= answer; ++i) at = err.find("\n" + name + " ", at + 1);
-  EXPECT_NE(at, std::string::npos) << name;
-  return at == std::string::npos ? -1 : std::stoi(err.substr(at + 1 + name.size()));
+// The number behind `label` in the group "prompt" of --stats, for the nth answer; 0 without such a
+// line.
+int PromptStat(const std::string& err, const std::string& label, int answer) {
+  size_t begin = 0;
+  for (int i = 0; i <= answer; ++i) begin = err.find("prompt\n  ", begin + 1);
+  EXPECT_NE(begin, std::string::npos) << err;
+  const std::string group = err.substr(begin, err.find("\nanswer\n", begin) - begin);
+  const size_t at = group.find("\n  " + label);
+  return at == std::string::npos ? 0 : std::stoi(group.substr(at + 3 + label.size()));
 }
 
 TEST(ChatCommandTest, AnswersEachLineAndReusesTheTurnsBefore) {
@@ -27,8 +31,8 @@ TEST(ChatCommandTest, AnswersEachLineAndReusesTheTurnsBefore) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out, "");
   EXPECT_THAT(result.err, Not(HasSubstr("> "))) << "no prompt sign without a terminal";
-  EXPECT_EQ(StatOf(result.err, "prompt_tokens_reused", 0), 0);
-  EXPECT_GE(StatOf(result.err, "prompt_tokens_reused", 1), StatOf(result.err, "prompt_tokens", 0));
+  EXPECT_EQ(PromptStat(result.err, "of them known before", 0), 0);
+  EXPECT_GE(PromptStat(result.err, "of them known before", 1), PromptStat(result.err, "tokens", 0));
 }
 
 TEST(ChatCommandTest, TheFirstTurnIsTheAnswerOfASinglePrompt) {
@@ -50,13 +54,37 @@ TEST(ChatCommandTest, ForgetsOldTurnsWhenTheContextIsFull) {
   EXPECT_THAT(result.err, HasSubstr("the oldest turns are forgotten"));
 }
 
-TEST(ChatCommandTest, AMessageThatDoesNotFitIsSaidSo) {
+TEST(ChatCommandTest, AMessageThatDoesNotFitIsLeftOutAndTheConversationStays) {
   const std::string words(400, 'x');
-  const ProgramResult result =
-      RunGenerate({"--chat", "--max_new=5", "--max_context=60"}, words + "\nHello\n");
+  const std::vector<std::string> flags = {"--chat", "--max_new=5", "--max_context=60"};
+  const ProgramResult result = RunGenerate(flags, "Hello\n" + words + "\nAnd then?\n");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("longer than the context of 60 tokens"));
-  EXPECT_NE(result.out, "") << "the next message is answered";
+  EXPECT_THAT(result.err, HasSubstr("(that message is left out: it is longer than the context of "
+                                    "60 tokens (--max_context))"));
+  EXPECT_THAT(result.err, Not(HasSubstr("forgotten")));
+  EXPECT_EQ(result.out, RunGenerate(flags, "Hello\nAnd then?\n").out)
+      << "as if it had not been sent";
+}
+
+TEST(ChatCommandTest, HelpAndQuitAreNoMessages) {
+  const ProgramResult result = RunGenerate({"--chat", "--max_new=5"}, "/help\n/hlep\n/quit\nHello");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("Ctrl-C  ends an answer"));
+  EXPECT_THAT(result.err, HasSubstr("there is no command /hlep"));
+  EXPECT_NE(RunGenerate({"--chat", "--max_new=5"}, "/etc/fstab looks odd").out, "");
+}
+
+TEST(ChatCommandTest, QuietLeavesTheAnswersAlone) {
+  const ProgramResult result = RunGenerate({"--chat", "--max_new=5", "--quiet"}, "Hello\n");
+  EXPECT_NE(result.out, "");
+  EXPECT_EQ(result.err, "");
+}
+
+TEST(ChatCommandTest, AWrongTemplateIsFoundBeforeTheModelIsRead) {
+  const ProgramResult result = RunGenerate({"--chat", "--chat_format=none"}, "Hello\n");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, Not(HasSubstr("experts: "))) << result.err;
 }
 
 TEST(ChatCommandTest, ASystemMessageComesFirst) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -20,11 +21,12 @@ using ::testing::HasSubstr;
 class Terminal {
  public:
   // Starts `generate --chat` with answers that do not end by themselves.
-  Terminal() {
+  explicit Terminal(const char* max_new = "--max_new=100000") {
     const std::string program = Runfile("strata/generate/generate").value();
     child_ = forkpty(&fd_, nullptr, nullptr, nullptr);
     if (child_ != 0) return;
-    execl(program.c_str(), "generate", "--chat", "--ignore_eos", "--max_new=100000",
+    setenv("TERM", "xterm", 1);
+    execl(program.c_str(), "generate", "--chat", "--ignore_eos", max_new,
           static_cast<char*>(nullptr));
     _exit(127);
   }
@@ -58,6 +60,13 @@ class Terminal {
 
   const std::string& screen() const { return screen_; }
 
+  // Each short answer is followed by why it is short.
+  int NumAnswers() const {
+    int count = 0;
+    for (size_t at = 0; (at = screen_.find("(cut after", at)) != std::string::npos; ++at) ++count;
+    return count;
+  }
+
  private:
   bool EndsWith(const std::string& end) const {
     return screen_.size() >= end.size() &&
@@ -73,23 +82,57 @@ class Terminal {
 TEST(ChatTerminalTest, CtrlCStopsAnAnswerAndTheConversationGoesOn) {
   Terminal terminal;
   terminal.WaitFor("> ");
-  EXPECT_THAT(terminal.screen(), HasSubstr("/exit"));
+  EXPECT_THAT(terminal.screen(), HasSubstr("/help"));
   terminal.Type("Hello\n");
   terminal.WaitFor("> ", 60);  // Some of an answer that has no end.
   terminal.Type("\x03");
-  terminal.WaitFor("\n> ");
+  terminal.WaitFor("> ");
   terminal.Type("And then?\n");
   terminal.WaitFor("> ", 60);
   terminal.Type("\x03");
-  terminal.WaitFor("\n> ");
+  terminal.WaitFor("> ");
   terminal.Type("/exit\n");
   EXPECT_EQ(terminal.WaitForExitCode(), 0);
 }
 
-TEST(ChatTerminalTest, CtrlCAtThePromptLeaves) {
-  Terminal terminal;
+TEST(ChatTerminalTest, CtrlCAtThePromptClearsTheLineAndASecondLeaves) {
+  Terminal terminal("--max_new=3");
+  terminal.WaitFor("> ");
+  terminal.Type("never sent");
+  terminal.WaitFor("sent");
+  terminal.Type("\x03");
+  terminal.WaitFor("> ");
+  EXPECT_THAT(terminal.screen(), HasSubstr("(Ctrl-C again leaves)"));
+  terminal.Type("/hlep\n");  // Nothing of the line before is in it.
+  terminal.WaitFor("> ");
+  EXPECT_THAT(terminal.screen(), HasSubstr("there is no command /hlep;"));
+  terminal.Type("\x03");
   terminal.WaitFor("> ");
   terminal.Type("\x03");
+  EXPECT_EQ(terminal.WaitForExitCode(), 0);
+}
+
+TEST(ChatTerminalTest, APastedTextOfSeveralLinesIsOneMessage) {
+  Terminal terminal("--max_new=3");
+  terminal.WaitFor("> ");
+  EXPECT_THAT(terminal.screen(), HasSubstr("\x1b[?2004h")) << "the terminal is asked for marks";
+  terminal.Type("\x1b[200~first\rsecond caf\xc3\xa9\n/quit\x1b[201~");
+  terminal.WaitFor("/quit");
+  EXPECT_EQ(terminal.NumAnswers(), 0) << "nothing is sent by a line end of the paste";
+  terminal.Type("\n");
+  terminal.WaitFor("> ");
+  EXPECT_EQ(terminal.NumAnswers(), 1);
+  terminal.Type("/quit\n");
+  EXPECT_EQ(terminal.WaitForExitCode(), 0);
+}
+
+TEST(ChatTerminalTest, ALineIsEditedAndRemembered) {
+  Terminal terminal("--max_new=3");
+  terminal.WaitFor("> ");
+  terminal.Type("/hleq\x7fp\n");
+  terminal.WaitFor("> ");
+  EXPECT_THAT(terminal.screen(), HasSubstr("there is no command /hlep;"));
+  terminal.Type("\x1b[A\x7f\x7f\x7f\x7fquit\n");  // The line before, with another end.
   EXPECT_EQ(terminal.WaitForExitCode(), 0);
 }
 

@@ -1,16 +1,16 @@
 #include "strata/generate/commands/conversation.h"
 
 #include <algorithm>
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "glog/logging.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/chat/chat_format.h"
 #include "strata/generate/chat/chat_message.h"
@@ -26,7 +26,7 @@ absl::StatusOr<Conversation> Conversation::Create(const TextModel& model,
   ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model.NeedTokenizer());
   ASSIGN_OR_RETURN(ChatFormat format,
                    ChatFormat::Choose(model.file(), *tokenizer, options.chat_format));
-  std::cerr << "chat format: " << format.name() << std::endl;
+  Note(absl::StrCat("chat format: ", format.name()));
   Conversation conversation(*tokenizer, std::move(format));
   if (!options.system.empty()) {
     conversation.messages_.push_back({ChatMessage::Role::kSystem, options.system});
@@ -40,11 +40,6 @@ void Conversation::AddUser(std::string content) {
 
 void Conversation::AddAnswer(std::string content) {
   messages_.push_back({ChatMessage::Role::kAssistant, std::move(content)});
-}
-
-void Conversation::DropLast() {
-  CHECK(!messages_.empty());
-  messages_.pop_back();
 }
 
 absl::StatusOr<std::vector<TokenId>> Conversation::Ids() const {

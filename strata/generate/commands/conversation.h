@@ -29,8 +29,10 @@ class Conversation {
 
   void AddUser(std::string content);
   void AddAnswer(std::string content);
-  // Takes the user's last message back.
-  void DropLast();
+
+  // What was said so far, and coming back to it: what was said since is forgotten.
+  const std::vector<ChatMessage>& messages() const { return messages_; }
+  void GoBackTo(std::vector<ChatMessage> messages) { messages_ = std::move(messages); }
 
   // What the model is to continue.
   absl::StatusOr<std::vector<TokenId>> Ids() const;

@@ -12,6 +12,7 @@
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/core/cli/byte_size.h"
+#include "strata/core/cli/flag_help.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/error.h"
 #include "strata/core/status_macros.h"
@@ -20,8 +21,9 @@
 DEFINE_string(expert_cache, "auto",
               "Experts held in slots of device memory: a number, a share (25%), bytes (8GiB), or "
               "auto. On the CPU auto is none: slots are no faster there.");
-DEFINE_string(expert_profile, "",
-              "A profile of the model's experts (profile_build): the hottest fill the slots.");
+DEFINE_string(
+    expert_profile, "",
+    "A profile of the model's experts (profile_build makes one): the hottest fill the slots.");
 DEFINE_string(
     prefill, "auto",
     "Fill the slots: on (before the first token), off, or auto (while the first tokens are "
@@ -35,15 +37,15 @@ DEFINE_int32(
 DEFINE_int32(adapt_every, 4, "Steps between two rounds of swaps.");
 DEFINE_int32(adapt_swaps, 32, "Swaps of a round at most; 0: slots do not follow the text.");
 DEFINE_double(adapt_decay, 0.99, "Weight that a use keeps after each round, from 0 to below 1.");
-DEFINE_string(adapt_bytes, "", "Bytes that a round's swaps may copy; empty: no limit.");
+DEFINE_string(adapt_bytes, "", "What a round's swaps may copy, like 64MiB. Default: no limit.");
 DEFINE_string(
     expert_source, "auto",
     "Where experts without a slot are read: registered (the file, pinned in place), arena "
     "(pinned copies), stage (read when used), pageable (the plain mapping) or auto.");
 DEFINE_bool(mmap_experts, false, "No arena: experts stay in the file's mapping.");
-DEFINE_string(host_experts, "", "Bytes of the arena at most; empty: no limit.");
+DEFINE_string(host_experts, "", "Size of the arena, at most, like 24GiB. Default: no limit.");
 DEFINE_string(pin_budget, "",
-              "Bytes of host memory to pin at most; empty: what the machine allows.");
+              "Host memory to pin, at most, like 48GiB. Default: what the machine allows.");
 DEFINE_string(stage_memory, "pinned", "What stages are made of: pinned or pageable.");
 DEFINE_string(dump_routing, "", "Write what each step chose and what the slots did to this file.");
 
@@ -51,8 +53,8 @@ DEFINE_validator(lend, &strata::IsNotNegative);
 DEFINE_validator(adapt_every, &strata::IsPositive);
 DEFINE_validator(adapt_swaps, &strata::IsNotNegative);
 DEFINE_validator(adapt_bytes, &strata::IsByteSize);
-DEFINE_validator(host_experts, &strata::IsByteSize);
-DEFINE_validator(pin_budget, &strata::IsByteSize);
+DEFINE_validator(host_experts, &strata::IsMemorySize);
+DEFINE_validator(pin_budget, &strata::IsMemorySize);
 
 namespace strata {
 namespace {
@@ -131,6 +133,14 @@ absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags() {
   ASSIGN_OR_RETURN(options.swaps, ParseSwaps());
   ASSIGN_OR_RETURN(options.host, ParseHost());
   return options;
+}
+
+FlagGroup ExpertFlagGroup() {
+  return {.title = "Experts",
+          .flags = {"expert_cache SIZE", "expert_profile FILE"},
+          .rare = {"expert_source NAME", "mmap_experts", "host_experts SIZE", "pin_budget SIZE",
+                   "stage_memory NAME", "prefill NAME", "verify NAME", "lend", "adapt_every",
+                   "adapt_swaps", "adapt_decay X", "adapt_bytes SIZE", "dump_routing FILE"}};
 }
 
 }  // namespace strata

@@ -1,6 +1,7 @@
 #include "strata/generate/commands/generate_command.h"
 
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,17 +10,22 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "strata/core/atomic_file.h"
+#include "strata/core/cli/error_report.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/error.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/commands/answerer.h"
 #include "strata/generate/commands/conversation.h"
 #include "strata/generate/commands/generate_options.h"
-#include "strata/generate/commands/generation_report.h"
+#include "strata/generate/commands/idle_flags.h"
 #include "strata/generate/commands/interrupt.h"
 #include "strata/generate/commands/logits_dump.h"
+#include "strata/generate/commands/stats_table.h"
+#include "strata/generate/commands/stop_note.h"
 #include "strata/generate/commands/text_input.h"
 #include "strata/generate/commands/written_files.h"
 #include "strata/generate/engine/generator.h"
@@ -44,16 +50,20 @@ absl::StatusOr<std::vector<TokenId>> EncodePrompt(const GenerateOptions& options
   return conversation.Ids();
 }
 
-absl::StatusOr<std::vector<TokenId>> PromptIds(const GenerateOptions& options, TextModel& model) {
+// Empty where the prompt is a file of ids.
+absl::StatusOr<std::string> PromptText(const GenerateOptions& options) {
+  return options.prompt_file.has_value() ? ReadPrompt(*options.prompt_file)
+                                         : options.prompt.value_or("");
+}
+
+absl::StatusOr<std::vector<TokenId>> PromptIds(const GenerateOptions& options,
+                                               const TextModel& model, const std::string& text) {
   if (options.tokens_file.has_value()) {
-    return ReadTokenIds(*options.tokens_file, model.engine().vocabulary());
+    return ReadTokenIds(*options.tokens_file, model.graph().vocabulary);
   }
-  absl::StatusOr<std::string> text = options.prompt.value_or("");
-  if (options.prompt_file.has_value()) text = ReadText(*options.prompt_file);
-  RETURN_IF_ERROR(text.status());
   // A BOS alone would be a prompt too, but hardly the one that was meant.
-  if (text->empty()) return std::vector<TokenId>();
-  return EncodePrompt(options, model, *text);
+  if (text.empty()) return std::vector<TokenId>();
+  return EncodePrompt(options, model, text);
 }
 
 absl::Status Dump(absl::Span<const TokenId> prompt, const Generation& generation,
@@ -64,14 +74,23 @@ absl::Status Dump(absl::Span<const TokenId> prompt, const Generation& generation
   return WriteLogitsDump(ids, vocabulary, generation.logits, file);
 }
 
+// What the run ends with.
+absl::Status Outcome(const Generation& generation) {
+  if (generation.stop_reason != StopReason::kInterrupt) return absl::OkStatus();
+  return InterruptedError(absl::StrCat("after ", generation.ids.size(), " tokens"));
+}
+
 void PrintAnswer(const TextModel& model, const std::vector<TokenId>& prompt,
                  const Answerer::Answer& answer) {
-  PrintJson({{"prompt_ids", prompt},
-             {"ids", answer.generation.ids},
-             {"text", model.tokenizer() != nullptr ? Json(answer.text) : Json()},
-             {"stop_reason", std::string(NameOf(answer.generation.stop_reason))},
-             {"prompt_batch", model.engine().prompt_batch()},
-             {"stats", answer.stats}});
+  Json json = {{"prompt_ids", prompt},
+               {"ids", answer.generation.ids},
+               {"text", model.tokenizer() != nullptr ? Json(answer.text) : Json()},
+               {"stop_reason", std::string(NameOf(answer.generation.stop_reason))},
+               {"prompt_batch", model.engine().prompt_batch()},
+               {"stats", answer.stats}};
+  const absl::Status outcome = Outcome(answer.generation);
+  if (!outcome.ok()) json["error"] = ErrorJson(outcome);
+  PrintJson(json);
 }
 
 }  // namespace
@@ -84,13 +103,16 @@ absl::Status GenerateAnswer(const GenerateOptions& options) {
     ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(options.dump_logits));
     dump.emplace(std::move(file));
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
-                   TextModel::Open(options.model, options.open));
+  ASSIGN_OR_RETURN(const std::string text, PromptText(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model, TextModel::Read(options.model));
   RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
-  ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, PromptIds(options, *model));
+  ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, PromptIds(options, *model, text));
   if (prompt.empty()) return UsageError("the prompt is empty");
+  RETURN_IF_ERROR(CheckFits(std::ssize(prompt), model->ContextFor(options.open.engine)));
+  RETURN_IF_ERROR(model->Start(options.open));
   InterruptHandler interrupt;
   Answerer answerer(*model, options, interrupt);
+  NoteIdleFlags(RunFactsOf(*model, answerer.sampling(), !options.tokens_file.has_value()));
   ASSIGN_OR_RETURN(const Answerer::Answer answer, answerer.Run(prompt));
   if (dump.has_value()) {
     RETURN_IF_ERROR(Dump(prompt, answer.generation, model->engine().vocabulary(), *dump));
@@ -98,6 +120,9 @@ absl::Status GenerateAnswer(const GenerateOptions& options) {
   RETURN_IF_ERROR(model->FinishTrace());
   if (options.json) PrintAnswer(*model, prompt, answer);
   if (options.stats) std::cerr << StatsTable(answer.stats);
+  const absl::Status outcome = Outcome(answer.generation);
+  if (!outcome.ok()) return AlreadyPrinted(outcome);
+  Note(StopNote(answer.generation, model->engine().max_context()));
   return absl::OkStatus();
 }
 

@@ -8,8 +8,9 @@
 namespace strata {
 
 // Streams the answer's text to stdout, or prints one object with prompt_ids, ids, text,
-// stop_reason, prompt_batch and stats. An empty prompt is a UsageError. Exactly one prompt is
-// given.
+// stop_reason, prompt_batch and stats. Exactly one prompt is given; whatever is wrong with it is found
+// before the weights are read, and an empty one is a UsageError. InterruptedError when Ctrl-C ended
+// the answer, which is printed as far as it came.
 absl::Status GenerateAnswer(const GenerateOptions& options);
 
 }  // namespace strata

@@ -3,7 +3,10 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -12,6 +15,8 @@
 #include "strata/core/cli/run_program.h"
 #include "strata/core/cli/runfiles.h"
 #include "strata/core/cuda_device.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/core/gguf/gguf_value.h"
 #include "strata/generate/testing/random_model.h"
 #include "strata/generate/testing/run_generate.h"
 #include "strata/generate/tokenizer/token_id.h"
@@ -19,6 +24,7 @@
 namespace strata {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -56,7 +62,9 @@ TEST(GenerateCommandTest, PrintsOneObjectWithJson) {
 
 TEST(GenerateCommandTest, StatsGoToStderr) {
   const ProgramResult result = RunGenerate(With(kBeginning, {"--stats"}));
-  EXPECT_THAT(result.err, HasSubstr("decode_tps"));
+  EXPECT_THAT(result.err,
+              ContainsRegex("\nanswer\n  tokens +12\n  written at +[0-9.]+ tokens/s\n"));
+  EXPECT_THAT(result.err, ContainsRegex("\nmemory\n  keys and values +[0-9.]+ .iB\n"));
   EXPECT_EQ(result.out, RunGenerate(kBeginning).out);
 }
 
@@ -66,6 +74,74 @@ TEST(GenerateCommandTest, APromptComesFromAFileOrStdinAsWell) {
   const std::string expected = RunGenerate(kBeginning).out;
   EXPECT_EQ(RunGenerate({"--prompt_file=" + path, "--max_new=12"}).out, expected);
   EXPECT_EQ(RunGenerate({"--prompt_file=-", "--max_new=12"}, "In the beginning").out, expected);
+}
+
+TEST(GenerateCommandTest, WordsWithoutAFlagAreAPrompt) {
+  const std::string expected = RunGenerate(kBeginning).out;
+  EXPECT_EQ(RunGenerate({"In the beginning", "--max_new=12"}).out, expected);
+  EXPECT_EQ(RunGenerate({"In", "the", "--max_new=12", "beginning"}).out, expected);
+  EXPECT_EQ(RunGenerate({"--chat", "Hello", "--max_new=5"}).out,
+            RunGenerate({"--chat", "--prompt=Hello", "--max_new=5"}).out);
+}
+
+TEST(GenerateCommandTest, AFileOfAPromptIsReadAsPeopleSaveIt) {
+  const std::string path = TestFile("saved.txt");
+  WriteFile(path, "\xef\xbb\xbfIn the beginning\r\n");
+  EXPECT_EQ(GenerateJson({"--prompt_file=" + path, "--max_new=1"})["prompt_ids"],
+            GenerateJson(kBeginning)["prompt_ids"]);
+  WriteFile(path, std::string("\xff\xfeI\0n\0", 6));
+  const ProgramResult wide = RunGenerate({"--prompt_file=" + path});
+  EXPECT_EQ(wide.exit_code, 2);
+  EXPECT_THAT(wide.err, HasSubstr("UTF-16"));
+}
+
+TEST(GenerateCommandTest, NotesComeBeforeTheAnswerInPlainLines) {
+  const ProgramResult result = RunGenerate(With(kBeginning, {"--device=cpu"}));
+  EXPECT_EQ(result.err,
+            "experts: 64 in the file's mapping (7.0 MiB)\n(cut after 12 tokens: --max_new)\n");
+  EXPECT_EQ(RunGenerate(With(kBeginning, {"--quiet"})).err, "");
+  EXPECT_THAT(RunGenerate(With(kBeginning, {"--device=cpu", "--log_level=info"})).err,
+              HasSubstr("info: "));
+}
+
+TEST(GenerateCommandTest, WhatHasNoEffectOrComesToNothingIsSaid) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"--top_k=40"}, "--top_k has no effect: the most likely token is always taken"},
+      {{"--vram_limit=12GiB"}, "--vram_limit has no effect: the CPU computes"},
+      {{"--lend=3"}, "--lend has no effect: no expert has a slot"},
+      {{"--expert_cache=4KiB"}, "--expert_cache is too small for a single expert of 108 KiB"},
+      {{"--expert_cache=1000"}, "more slots than the 64 experts"},
+      {{"--expert_cache=8", "--lend=9"}, "--lend is more than the 8 slots"},
+      {{"--expert_source=arena", "--host_experts=4KiB"}, "there is no arena"},
+      {{"--max_context=5000"}, "more than the 4096 that the model was made for"},
+  };
+  for (const auto& [flags, sentence] : cases) {
+    const ProgramResult result = RunGenerate(With(With(kBeginning, {"--device=cpu"}), flags));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(sentence));
+  }
+}
+
+TEST(GenerateCommandTest, WithoutSlotsTheCpuPinsNothing) {
+  const std::vector<std::string> on_cpu = With(kBeginning, {"--device=cpu"});
+  EXPECT_EQ(GenerateJson(on_cpu)["stats"]["pinned_bytes"], 0);
+  EXPECT_GT(GenerateJson(With(on_cpu, {"--expert_cache=8"}))["stats"]["pinned_bytes"], 0);
+}
+
+TEST(GenerateCommandTest, MistakesAreFoundBeforeTheModelIsRead) {
+  const std::string one = TestFile("no_prompt.txt");
+  WriteFile(one, "\n");
+  for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{
+           {"--prompt_file=" + TestFile("nowhere.txt")},
+           {"--prompt_file=" + one},
+           {"--prompt=a", "--device=cpu", "--expert_profile=" + one},
+           {"--prompt=one two three four", "--max_context=3"},
+           {"--chat", "--prompt=a", "--chat_format=none"}}) {
+    const ProgramResult result = RunGenerate(flags);
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1)
+        << "no note of a model that was read: " << result.err;
+  }
 }
 
 TEST(GenerateCommandTest, IdsAreFedAsTheyAre) {
@@ -113,6 +189,33 @@ TEST(GenerateCommandTest, AnEndTokenEndsTheAnswerUnlessIgnored) {
   EXPECT_EQ(ignored["ids"].get<std::vector<TokenId>>(), ids);
 }
 
+// The model of testdata where a token is a control token, which is never text.
+std::string ModelWithControlToken(TokenId id) {
+  std::string bytes = ReadFile(Runfile("testdata/strata-tiny-q4_k_m.gguf").value());
+  const std::string key = "tokenizer.ggml.token_type";
+  // Behind the types of the value and its elements, and their number.
+  const size_t first = bytes.find(key) + key.size() + 2 * sizeof(uint32_t) + sizeof(uint64_t);
+  constexpr int32_t kControl = 3;
+  std::memcpy(&bytes[first + sizeof(int32_t) * static_cast<size_t>(id)], &kControl,
+              sizeof(kControl));
+  const std::string path = TestFile("control_token.gguf");
+  WriteFile(path, bytes);
+  return path;
+}
+
+TEST(GenerateCommandTest, TheTextOfAControlTokenStopsAtThatToken) {
+  const std::vector<TokenId> ids = GenerateJson(kBeginning)["ids"];
+  const auto until = std::find(ids.begin(), ids.end(), ids[4]) + 1;
+  const std::string path = ModelWithControlToken(ids[4]);
+  const std::unique_ptr<GgufFile> file = GgufFile::Open(path).value();
+  const GgufArray tokens = *file->FindKey("tokenizer.ggml.tokens")->AsArray();
+  const std::string name(*(*std::next(tokens.begin(), ids[4])).AsString());
+  const Json answer = GenerateJson(With(kBeginning, {"--model=" + path, "--stop=" + name}));
+  EXPECT_EQ(answer["stop_reason"], "stop");
+  EXPECT_EQ(answer["ids"].get<std::vector<TokenId>>(), std::vector<TokenId>(ids.begin(), until));
+  EXPECT_THAT(answer["text"].get<std::string>(), ::testing::Not(HasSubstr(name)));
+}
+
 TEST(GenerateCommandTest, TheSameSeedGivesTheSameText) {
   const auto ids = [](const std::string& seed, const std::string& batch) {
     return GenerateJson(With(kBeginning, {"--temperature=1", "--top_p=0.9", "--seed=" + seed,
@@ -134,7 +237,18 @@ TEST(GenerateCommandTest, APromptMayFillTheContext) {
   const Json answer = GenerateJson({"--prompt=In the beginning", "--max_context=3"});
   EXPECT_EQ(answer["prompt_ids"].size(), 3);
   EXPECT_EQ(answer["ids"].size(), 0);
-  EXPECT_EQ(answer["stop_reason"], "length");
+  EXPECT_EQ(answer["stop_reason"], "context");
+}
+
+TEST(GenerateCommandTest, SaysWhichLimitCutTheAnswer) {
+  const std::vector<std::string> beginning = {"--prompt=In the beginning", "--ignore_eos"};
+  EXPECT_EQ(GenerateJson(With(beginning, {"--max_new=2", "--max_context=9"}))["stop_reason"],
+            "length");
+  EXPECT_EQ(GenerateJson(With(beginning, {"--max_context=9"}))["stop_reason"], "context");
+  EXPECT_THAT(RunGenerate(With(beginning, {"--max_new=2"})).err,
+              HasSubstr("(cut after 2 tokens: --max_new)\n"));
+  EXPECT_THAT(RunGenerate(With(beginning, {"--max_context=9"})).err,
+              HasSubstr("(cut: the context of 9 tokens is full: --max_context)\n"));
 }
 
 TEST(GenerateCommandTest, AModelWithoutTokenizerGivesIds) {
@@ -164,11 +278,15 @@ TEST(GenerateCommandTest, SaysWhatIsWrongAndWhoseFaultItIs) {
   const std::string ids = TestFile("wrong_ids.txt");
   WriteFile(ids, "1 2 8192");
   const std::vector<Wrong> wrong = {
-      {{}, 1, "give one of"},
+      {{}, 1, "give a text to continue, like: generate \"In the beginning\""},
       {{"--prompt=a", "--tokens_file=b"}, 1, "give one of"},
       {{"--prompt="}, 1, "prompt is empty"},
       {{"--chat", "--prompt="}, 1, "prompt is empty"},
       {{"--prompt=a", "file"}, 1, "\"file\" is no flag"},
+      {{"model.gguf"}, 1, "generate --model model.gguf --chat"},
+      {{ids}, 1, "--prompt_file " + ids},
+      {{"--pormpt=a"}, 1, "is --prompt meant?"},
+      {{"--prompt=a", "--vram_limit=12"}, 1, "is 12 bytes, hardly what is meant"},
       {{"--prompt=a", "--temperature=-1"}, 1, "--temperature"},
       {{"--prompt=a", "--temperature=nan"}, 1, "--temperature"},
       {{"--prompt=a", "--top_p=0"}, 1, "--top_p"},
@@ -247,15 +365,29 @@ TEST(GenerateCommandTest, ARefusedModelIsAnErrorObjectWithJson) {
   EXPECT_THAT(error["file"].get<std::string>(), ::testing::EndsWith("mimo.gguf"));
 }
 
+TEST(GenerateCommandTest, EveryFaultIsAnErrorObjectWithJson) {
+  for (const auto& [flags, code] : std::vector<std::pair<std::vector<std::string>, int>>{
+           {{"--prompt="}, 1},
+           {{"--no_such_flag"}, 1},
+           {{"--prompt_file=" + TestFile("nowhere.txt")}, 2},
+           {{"--prompt=a", "--max_new=1", "--dump_logits=/dev/full"}, 3}}) {
+    const ProgramResult result = RunGenerate(With(flags, {"--json"}));
+    EXPECT_EQ(result.exit_code, code) << result.err;
+    EXPECT_EQ(Json::parse(result.out)["error"]["exit_code"], code);
+  }
+}
+
 TEST(GenerateCommandTest, CtrlCEndsTheAnswerNotTheProgram) {
   // More context than any machine fills in that time.
   const ProgramResult result =
       RunProgram({"/usr/bin/timeout", "--preserve-status", "--signal=INT", "2",
                   Runfile("strata/generate/generate").value(), "--prompt=In the beginning",
                   "--ignore_eos", "--max_new=1000000", "--max_context=1000000", "--json"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.exit_code, 130) << result.err;
   const Json answer = Json::parse(result.out);
   EXPECT_EQ(answer["stop_reason"], "interrupt");
+  EXPECT_EQ(answer["error"]["kind"], "interrupted");
+  EXPECT_EQ(answer["error"]["exit_code"], 130);
   EXPECT_THAT(answer["text"].get<std::string>(), StartsWith(" of the"));
 }
 

@@ -5,12 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "strata/cache/simulate/cache_gauge.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/tier_counters.h"
 #include "strata/core/cli/json_output.h"
-#include "strata/core/cli/text_table.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
 #include "strata/generate/engine/start_times.h"
@@ -92,10 +90,6 @@ void AddGauge(const CacheGauge::Reading& reading, Json& stats) {
                     {"bytes_saved_a_step_by_1gib_more", std::llround(reading.saved_bytes)}};
 }
 
-std::string CellOf(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 }  // namespace
 
 Json StatsJson(const Generation& generation, const TextModel& model,
@@ -126,20 +120,6 @@ Json StatsJson(const Generation& generation, const TextModel& model,
   stats["isa"] = hardware.name;
   stats["threads"] = hardware.num_threads;
   return stats;
-}
-
-std::string StatsTable(const Json& stats) {
-  TextTable table("lr");
-  for (const auto& [name, value] : stats.items()) {
-    if (!value.is_object()) {
-      table.AddRow({name, CellOf(value)});
-      continue;
-    }
-    for (const auto& [part, number] : value.items()) {
-      table.AddRow({absl::StrCat(name, ".", part), CellOf(number)});
-    }
-  }
-  return table.ToString();
 }
 
 }  // namespace strata

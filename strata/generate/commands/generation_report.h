@@ -1,8 +1,6 @@
-// What a run cost, for people and for programs.
+// What a run cost, for programs; stats_table.h shows it to people.
 #ifndef STRATA_GENERATE_COMMANDS_GENERATION_REPORT_H_
 #define STRATA_GENERATE_COMMANDS_GENERATION_REPORT_H_
-
-#include <string>
 
 #include "strata/core/cli/json_output.h"
 #include "strata/generate/engine/generator.h"
@@ -14,9 +12,6 @@ namespace strata {
 // ledger (docs/design/generate.md).
 Json StatsJson(const Generation& generation, const TextModel& model,
                const TextModel::Counters& before);
-
-// The same as lines of a table.
-std::string StatsTable(const Json& stats);
 
 }  // namespace strata
 

@@ -26,6 +26,8 @@ absl::string_view NameOf(StopReason reason) {
       return "eos";
     case StopReason::kLength:
       return "length";
+    case StopReason::kContext:
+      return "context";
     case StopReason::kStop:
       return "stop";
     case StopReason::kInterrupt:
@@ -116,8 +118,10 @@ absl::Status Generator::Decode(const Callbacks& callbacks, Generation& generatio
 }
 
 bool Generator::EndsBefore(Generation& generation) const {
-  generation.stop_reason = StopReason::kLength;
-  return IsFull(generation) || sequence_.position() >= engine_.max_context();
+  const bool has_room = sequence_.position() < engine_.max_context();
+  generation.stop_reason =
+      has_room || IsFull(generation) ? StopReason::kLength : StopReason::kContext;
+  return IsFull(generation) || !has_room;
 }
 
 bool Generator::EndsAfter(TokenId token, const Callbacks& callbacks, Generation& generation) const {

@@ -22,9 +22,9 @@
 
 namespace strata {
 
-// kLength: as many as asked for, or the context is full.
-enum class StopReason { kEos, kLength, kStop, kInterrupt };
-// "eos", "length", "stop", "interrupt".
+// kLength: as many as asked for; kContext: no further token fits into the context.
+enum class StopReason { kEos, kLength, kContext, kStop, kInterrupt };
+// "eos", "length", "context", "stop", "interrupt".
 absl::string_view NameOf(StopReason reason);
 
 struct Generation {

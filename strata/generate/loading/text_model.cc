@@ -1,5 +1,6 @@
 #include "strata/generate/loading/text_model.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,14 +8,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
+#include "strata/cache/experts/model_identity.h"
+#include "strata/cache/profile/expert_profile_file.h"
 #include "strata/core/cuda_device.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/host_device.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
@@ -32,18 +35,6 @@ namespace {
 // Of cards with the arithmetic that kernels are compiled for.
 constexpr int kOldestCapability = 80;
 
-// "none" is what writers put where a model has no vocabulary.
-bool HasTokenizer(const GgufFile& file) {
-  const GgufValue* const model = file.FindKey("tokenizer.ggml.model");
-  if (model != nullptr && (model->AsString() == "none" || model->AsString() == "no_vocab")) {
-    return false;
-  }
-  for (const GgufKey& key : file.shards()[0]->keys()) {
-    if (absl::StartsWith(key.key, "tokenizer.ggml.")) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<TextModel::ComputesOn> TextModel::ParseComputesOn(absl::string_view name) {
@@ -55,6 +46,12 @@ std::optional<TextModel::ComputesOn> TextModel::ParseComputesOn(absl::string_vie
 
 absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(const std::string& path,
                                                            const Options& options) {
+  ASSIGN_OR_RETURN(std::unique_ptr<TextModel> model, Read(path));
+  RETURN_IF_ERROR(model->Start(options));
+  return model;
+}
+
+absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Read(const std::string& path) {
   std::unique_ptr<TextModel> model(new TextModel);
   ASSIGN_OR_RETURN(model->file_, GgufFile::Open(path));
   ASSIGN_OR_RETURN(model->graph_, BindModel(*model->file_));
@@ -67,20 +64,25 @@ absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(const std::string& pa
                                      " tokens, the model ", model->graph_.vocabulary));
     }
   }
-  if (options.engine.max_context > model->graph_.context_length) {
-    LOG(WARNING) << "a context of " << options.engine.max_context << " tokens is more than the "
-                 << model->graph_.context_length << " that the model was made for";
-  }
   model->start_times_.EndPart("file");
-  RETURN_IF_ERROR(model->StartEngine(options));
   return model;
 }
 
-absl::Status TextModel::StartEngine(const Options& options) {
+int64_t TextModel::ContextFor(const EngineOptions& options) const {
+  return options.max_context > 0 ? options.max_context : graph_.context_length;
+}
+
+absl::Status TextModel::Start(const Options& options) {
+  start_times_.EndPart("prompt");
+  if (options.engine.max_context > graph_.context_length) {
+    LOG(WARNING) << "a context of " << options.engine.max_context << " tokens is more than the "
+                 << graph_.context_length << " that the model was made for";
+  }
+  RETURN_IF_ERROR(CheckProfile(options.experts.profile));
   if (options.device == ComputesOn::kCpu) return StartOnCpu(options);
   const absl::Status started = StartOnCuda(options);
   if (started.ok()) {
-    LOG(INFO) << "computing on " << engine_->hardware().name;
+    Note(absl::StrCat("computing on ", engine_->hardware().name));
     return started;
   }
   if (options.device == ComputesOn::kCuda) {
@@ -89,8 +91,15 @@ absl::Status TextModel::StartEngine(const Options& options) {
   }
   // A file's fault stays one on the CPU.
   if (!ErrorKind(started).empty()) return started;
-  LOG(INFO) << "computing on the CPU: " << started.message();
+  Note(absl::StrCat("computing on the CPU: ", started.message()));
   return StartOnCpu(options);
+}
+
+// Before weights are read, which takes a while.
+absl::Status TextModel::CheckProfile(const std::string& path) const {
+  if (path.empty() || graph_.experts.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const ModelIdentity identity, ModelIdentity::Of(*file_, graph_.experts));
+  return LoadProfileOf(identity, path).status();
 }
 
 absl::Status TextModel::StartOnCuda(const Options& options) {

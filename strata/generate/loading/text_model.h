@@ -31,7 +31,7 @@ class TextModel {
     TierCounters tier;  // All zero without one.
   };
 
-  // kAuto: a GPU where one can be used for the model, else the CPU; the log says which and why.
+  // kAuto: a GPU where one can be used for the model, else the CPU; a note says which and why.
   enum class ComputesOn { kAuto, kCpu, kCuda };
   static std::optional<ComputesOn> ParseComputesOn(absl::string_view name);
 
@@ -44,14 +44,23 @@ class TextModel {
     int64_t vram_limit = 0;  // Bytes of GPU memory that may be used; 0: all.
   };
 
-  // The errors of GgufFile, BindModel, LoadTokenizer, ExpertPlacement and CreateCudaEngine; kind
-  // tokenizer_ids when the tokenizer has more tokens than the model. Shows progress on stderr while
-  // the file is read into memory and slots are filled.
+  // What the file says of itself, without its weights: enough to find whatever is wrong with a
+  // prompt. The errors of GgufFile, BindModel and LoadTokenizer; kind tokenizer_ids when the
+  // tokenizer has more tokens than the model.
+  static absl::StatusOr<std::unique_ptr<TextModel>> Read(const std::string& path);
+  // Once: makes the engine. The errors of ExpertPlacement and CreateCudaEngine. Shows progress on
+  // stderr while the file is read into memory and slots are filled.
+  absl::Status Start(const Options& options);
+  // Both.
   static absl::StatusOr<std::unique_ptr<TextModel>> Open(const std::string& path,
                                                          const Options& options);
 
+  // Tokens of a context that is asked for like this; an engine may have room for fewer.
+  int64_t ContextFor(const EngineOptions& options) const;
+
   const GgufFile& file() const { return *file_; }
   const ModelGraph& graph() const { return graph_; }
+  // Those of the engine are there once it was started.
   Engine& engine() { return *engine_; }
   const Engine& engine() const { return *engine_; }
   // Null without a tier, as for a model without experts.
@@ -75,7 +84,7 @@ class TextModel {
 
  private:
   TextModel() = default;
-  absl::Status StartEngine(const Options& options);
+  absl::Status CheckProfile(const std::string& path) const;
   absl::Status StartOnCpu(const Options& options);
   absl::Status StartOnCuda(const Options& options);
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/cache/experts/routed_step.h"
@@ -20,9 +22,12 @@
 #include "strata/cache/profile/expert_profile_file.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/trace/trace_records.h"
+#include "strata/core/cli/byte_size.h"
 #include "strata/core/cli/progress.h"
 #include "strata/core/error.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/placement/placement_notes.h"
 
 namespace strata {
 namespace {
@@ -85,8 +90,10 @@ ExpertPlacement::ExpertPlacement(const Options& options, const GgufFile& file,
 ExpertPlacement::~ExpertPlacement() = default;
 
 absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceStream* kernels) {
+  uint64_t profile_tokens = 0;
   if (!options_.profile.empty()) {
     ASSIGN_OR_RETURN(const ExpertProfile profile, LoadProfileOf(identity, options_.profile));
+    profile_tokens = profile.num_tokens();
     ranking_ = profile.Rank();
     expected_uses_ = ExpectedUses(profile, options_.swaps);
   }
@@ -98,6 +105,7 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
   SwapPolicy::Options swaps = options_.swaps;
   swaps.max_swaps = std::min(swaps.max_swaps, plan.num_slots());
   host.num_spare_places = swaps.max_swaps;
+  if (NobodyUsesStages(plan)) host.pinned_stages = false;
   const std::vector<ExpertId> hottest_first =
       IdsOf(geometry_, SlotPlan::CompleteRanking(geometry_, ranking_));
   const bool fills = FillsAtStart();
@@ -126,8 +134,35 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
   kernels_read_all_ = kernels == nullptr || KernelsReadAll();
   const bool decides = 0 < slots().num_slots() && slots().num_slots() < geometry_.size();
   if (decides) gauge_.emplace(geometry_, kGaugeSteps);
-  LOG(INFO) << slots().Describe() << " for " << geometry_.Describe() << "; " << host_->Describe();
+  TellOfPlacement(profile_tokens);
   return absl::OkStatus();
+}
+
+// On a device that reads experts where they lie. Memory that is not pinned is not touched either.
+bool ExpertPlacement::NobodyUsesStages(const SlotPlan& plan) const {
+  const HostPlacement::Choice choice = options_.host.choice;
+  return !device_.properties().is_gpu && plan.num_slots() == 0 &&
+         (choice == HostPlacement::Choice::kAuto || choice == HostPlacement::Choice::kPageable);
+}
+
+void ExpertPlacement::TellOfPlacement(uint64_t profile_tokens) const {
+  const std::string in_slots =
+      slots().num_slots() == 0
+          ? ""
+          : absl::StrCat(slots().num_slots(), " slots of ", FormatByteSize(slots().bytes()),
+                         " together; in host memory ");
+  Note(absl::StrCat("experts: ", in_slots, host_->Describe()));
+  LOG(INFO) << slots().Describe() << " for " << geometry_.Describe();
+  const PlacementOutcome outcome = {
+      .cache = options_.cache,
+      .profile = options_.profile,
+      .lend = options_.lend,
+      .limits_arena = options_.host.choice == HostPlacement::Choice::kArena &&
+                      options_.host.max_arena_bytes != HostPlacement::Options().max_arena_bytes,
+      .profile_tokens = profile_tokens,
+      .num_slots = slots().num_slots(),
+      .has_arena = has_arena()};
+  for (const std::string& note : PlacementNotes(outcome, geometry_)) Note(note);
 }
 
 absl::StatusOr<SlotBudget> ExpertPlacement::Budget() {

@@ -115,6 +115,7 @@ class ExpertPlacement {
   // none, or one for every expert. Takes milliseconds: for reports.
   std::optional<CacheGauge::Reading> ReadGauge() const;
   static constexpr int64_t kGaugeMoreBytes = int64_t{1} << 30;
+  bool has_arena() const { return host_->arena() != nullptr; }
   int64_t pinned_bytes() const { return host_->pinned_bytes(); }
   double pin_ms() const { return host_->pin_ms(); }
 
@@ -122,6 +123,8 @@ class ExpertPlacement {
   ExpertPlacement(const Options& options, const GgufFile& file, const ExpertLayout& layout,
                   Device& device);
   absl::Status Place(const ModelIdentity& identity, const DeviceStream* kernels);
+  bool NobodyUsesStages(const SlotPlan& plan) const;
+  void TellOfPlacement(uint64_t profile_tokens) const;
   absl::StatusOr<SlotBudget> Budget();
   absl::Status MakeLayerStream();
   absl::Status MakePatches();

@@ -10,6 +10,9 @@
 
 namespace strata {
 
+// Whether it has one; "none" is what writers put where a model has no vocabulary.
+bool HasTokenizer(const GgufFile& file);
+
 // The errors of ReadVocabulary and of Tokenizer::Create. The file need not outlive the tokenizer.
 absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(const GgufFile& file);
 

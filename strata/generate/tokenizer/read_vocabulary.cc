@@ -1,6 +1,9 @@
 #include "strata/generate/tokenizer/read_vocabulary.h"
 
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -16,6 +19,7 @@
 #include "strata/core/gguf/gguf_value.h"
 #include "strata/core/gguf/metadata_reader.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/tokenizer/sentence_piece_encoder.h"
 #include "strata/generate/tokenizer/special_id_names.h"
 
 namespace strata {
@@ -35,6 +39,7 @@ class VocabularyReader {
       ReadPreTokenizer();
     }
     RETURN_IF_ERROR(ReadTypes());
+    FindByteTokens();
     RETURN_IF_ERROR(ReadScores());
     for (const SpecialIdName& special : kSpecialIdNames) {
       RETURN_IF_ERROR(ReadSpecialId(special));
@@ -135,6 +140,32 @@ class VocabularyReader {
     return absl::OkStatus();
   }
 
+  // Some writers type byte tokens as normal. Where a byte has no token of its type, the token whose
+  // text names it is that.
+  void FindByteTokens() {
+    std::vector<TokenType>& types = vocabulary_.types;
+    if (vocabulary_.model != Vocabulary::Model::kSentencePiece ||
+        types.size() != vocabulary_.tokens.size()) {
+      return;
+    }
+    std::bitset<256> has_token;
+    for (size_t id = 0; id < types.size(); ++id) {
+      const std::optional<char> byte = ByteOfByteToken(vocabulary_.tokens[id]);
+      if (byte && types[id] == TokenType::kByte) has_token.set(static_cast<uint8_t>(*byte));
+    }
+    int num_found = 0;
+    for (size_t id = 0; id < types.size(); ++id) {
+      const std::optional<char> byte = ByteOfByteToken(vocabulary_.tokens[id]);
+      if (!byte || types[id] != TokenType::kNormal || has_token[static_cast<uint8_t>(*byte)])
+        continue;
+      types[id] = TokenType::kByte;
+      ++num_found;
+    }
+    if (num_found == 0) return;
+    LOG(WARNING) << file_.path() << ": " << num_found << " byte tokens are typed as normal in "
+                 << KeyOf("token_type") << "; they are known by their texts";
+  }
+
   absl::Status ReadScores() {
     ASSIGN_OR_RETURN(const std::optional<GgufArray> array,
                      ReadArray("scores", "f32", [](GgufType t) { return t == GgufType::kF32; }));
@@ -155,6 +186,12 @@ class VocabularyReader {
                    absl::StrCat("is of type ", NameOf(value->type()), ", not an integer"));
     }
     const std::optional<int64_t> id = value->AsInt();
+    const bool is_token = id && *id >= 0 && *id < std::ssize(vocabulary_.tokens);
+    if (!is_token && !special.is_used) {
+      LOG(WARNING) << file_.path() << ": " << KeyOf(name) << " is no token of the vocabulary; "
+                   << "nothing uses it";
+      return absl::OkStatus();
+    }
     if (!id || *id < 0 || *id > std::numeric_limits<TokenId>::max()) {
       return Error("tokenizer_ids", name,
                    absl::StrCat("is ", id ? absl::StrCat(*id) : "above 2^63", ", which is no id"));

@@ -15,6 +15,7 @@
 #include "strata/core/gguf/gguf_value.h"
 #include "strata/core/gguf/gguf_writer.h"
 #include "strata/core/gguf/scratch_file.h"
+#include "strata/core/log_capture.h"
 
 namespace strata {
 namespace {
@@ -166,6 +167,35 @@ TEST(ReadVocabularyTest, RefusesTokensAndMergesThatAreNoTexts) {
   merges.Key("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
   merges.Key("tokenizer.ggml.merges", GgufType::kU32, Value<uint32_t>(1));
   EXPECT_EQ(ErrorKind(Read(merges).status()), "tokenizer_types");
+}
+
+TEST(ReadVocabularyTest, ByteTokensTypedAsNormalAreKnownByTheirTexts) {
+  GgufWriter writer;
+  writer.Key("tokenizer.ggml.model", "llama");
+  writer.Key("tokenizer.ggml.tokens", std::vector<std::string>{"<0x0A>", "<0x41>", "<0x41>", "a"});
+  writer.Key("tokenizer.ggml.token_type", GgufType::kArray,
+             Array<int32_t>(GgufType::kI32, {1, 1, 6, 1}));
+  const LogCapture log;
+  const absl::StatusOr<Vocabulary> vocabulary = Read(writer);
+  ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
+  EXPECT_THAT(vocabulary->types, ElementsAre(TokenType::kByte, TokenType::kNormal, TokenType::kByte,
+                                             TokenType::kNormal))
+      << "a byte that has a token of its type keeps that one";
+  ASSERT_EQ(log.warnings().size(), 1u);
+  EXPECT_THAT(log.warnings()[0], HasSubstr("1 byte tokens are typed as normal"));
+}
+
+TEST(ReadVocabularyTest, AnIdThatNothingUsesMayBeNone) {
+  for (const char* name : {"padding", "mask", "seperator", "fim_pre", "fim_suf", "fim_mid"}) {
+    GgufWriter writer = BytePairKeys();
+    writer.Key("tokenizer.ggml.pre", "qwen2");
+    writer.Key(std::string("tokenizer.ggml.") + name + "_token_id", GgufType::kU32,
+               Value<uint32_t>(~uint32_t{0}));
+    const LogCapture log;
+    EXPECT_TRUE(Read(writer).ok()) << name;
+    ASSERT_EQ(log.warnings().size(), 1u) << name;
+    EXPECT_THAT(log.warnings()[0], HasSubstr("is no token of the vocabulary"));
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace strata {
 struct SpecialIdName {
   absl::string_view name;
   std::optional<TokenId> Vocabulary::SpecialIds::*id;
+  bool is_used = true;  // By what encodes prompts or ends answers.
 };
 
 inline constexpr SpecialIdName kSpecialIdNames[] = {
@@ -22,13 +23,13 @@ inline constexpr SpecialIdName kSpecialIdNames[] = {
     {"eom", &Vocabulary::SpecialIds::eom},
     {"unknown", &Vocabulary::SpecialIds::unknown},
     // Writers spell this one both ways.
-    {"seperator", &Vocabulary::SpecialIds::separator},
-    {"separator", &Vocabulary::SpecialIds::separator},
-    {"padding", &Vocabulary::SpecialIds::padding},
-    {"mask", &Vocabulary::SpecialIds::mask},
-    {"fim_pre", &Vocabulary::SpecialIds::fim_pre},
-    {"fim_suf", &Vocabulary::SpecialIds::fim_suf},
-    {"fim_mid", &Vocabulary::SpecialIds::fim_mid},
+    {"seperator", &Vocabulary::SpecialIds::separator, false},
+    {"separator", &Vocabulary::SpecialIds::separator, false},
+    {"padding", &Vocabulary::SpecialIds::padding, false},
+    {"mask", &Vocabulary::SpecialIds::mask, false},
+    {"fim_pre", &Vocabulary::SpecialIds::fim_pre, false},
+    {"fim_suf", &Vocabulary::SpecialIds::fim_suf, false},
+    {"fim_mid", &Vocabulary::SpecialIds::fim_mid, false},
     {"fim_pad", &Vocabulary::SpecialIds::fim_pad},
     {"fim_rep", &Vocabulary::SpecialIds::fim_rep},
     {"fim_sep", &Vocabulary::SpecialIds::fim_sep},

@@ -1,7 +1,6 @@
 #include "strata/tools/stage_experiments/experiments.h"
 
 #include <algorithm>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "strata/core/error.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/tools/stage_experiments/bench.h"
 #include "strata/tools/stage_experiments/copy_experiments.h"
@@ -72,13 +72,13 @@ absl::StatusOr<std::vector<std::string>> ParseExperiments(absl::string_view list
 
 absl::StatusOr<std::vector<Measurement>> RunExperiments(const std::vector<std::string>& names,
                                                         bool verify, Bench bench) {
-  std::cerr << "stagebench: the link" << std::endl;
+  Note("measuring the link");
   ASSIGN_OR_RETURN(const LinkProbe link, ProbeLink(bench));
   bench.link_gb_per_s = link.gb_per_s;
   std::vector<Measurement> results = link.measurements;
   for (const Experiment& experiment : kExperiments) {
     if (!Contains(names, std::string(experiment.name))) continue;
-    std::cerr << "stagebench: " << experiment.title << std::endl;
+    Note(absl::StrCat("measuring ", experiment.title));
     ASSIGN_OR_RETURN(const std::vector<Measurement> measured, experiment.run(bench, verify));
     results.insert(results.end(), measured.begin(), measured.end());
   }
