@@ -1,6 +1,8 @@
 // Text from a model, and the model's view of text: see kUsage.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,14 +13,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "gflags/gflags.h"
 #include "strata/core/cli/byte_size.h"
+#include "strata/core/cli/command_line.h"
 #include "strata/core/cli/flag_help.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/runfiles.h"
 #include "strata/core/cli/thread_count.h"
 #include "strata/core/cli/tool_main.h"
 #include "strata/core/error.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/core/utf8.h"
 #include "strata/generate/commands/chat_command.h"
@@ -226,7 +231,20 @@ absl::StatusOr<GenerateOptions> Options(const std::vector<std::string>& words) {
   return options;
 }
 
+// What speaks of generating says nothing to the tokenizer.
+void NoteFlagsOfGenerating() {
+  for (const std::string& flag : OurFlags()) {
+    constexpr absl::string_view kOfTokenizer[] = {
+        "model", "tokenize", "detokenize", "parse_special", "json", "quiet", "log_level"};
+    const bool is_of_tokenizer =
+        std::find(std::begin(kOfTokenizer), std::end(kOfTokenizer), flag) != std::end(kOfTokenizer);
+    if (!IsGiven(flag.c_str()) || is_of_tokenizer) continue;
+    Note(absl::StrCat("--", flag, " has no effect: nothing is generated"));
+  }
+}
+
 absl::Status RunTokenizer() {
+  NoteFlagsOfGenerating();
   ASSIGN_OR_RETURN(const std::string model, ModelPath());
   if (IsGiven("tokenize")) {
     return Tokenize({.model = model,

@@ -17,12 +17,14 @@
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
 #include "strata/core/cli/byte_size.h"
+#include "strata/core/cli/flag_help.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/runfiles.h"
 #include "strata/core/cli/thread_count.h"
 #include "strata/core/cli/tool_main.h"
 #include "strata/core/error.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/benchmark/depth_benchmark.h"
 #include "strata/generate/benchmark/speed_benchmark.h"
@@ -74,6 +76,10 @@ constexpr char kUsage[] =
     "the same bytes.";
 constexpr char kDefaultModel[] = "testdata/strata-tiny-q4_k_m.gguf";
 constexpr char kDefaultText[] = "testdata/benchmark_text.txt";
+
+bool IsGiven(const std::string& flag) {
+  return !gflags::GetCommandLineFlagInfoOrDie(flag.c_str()).is_default;
+}
 
 // `path`, or else the program's own file, which one that was installed alone does not have.
 absl::StatusOr<std::string> GivenOr(const std::string& path, const char* flag,
@@ -137,7 +143,7 @@ absl::StatusOr<SpeedOptions> Options(const TextModel& model, KvType kv_type) {
 // As --depths says. There is always one, if only to be refused.
 std::vector<int64_t> DepthsToMeasure(const std::vector<int>& wanted, int64_t max_context,
                                      int64_t num_ids) {
-  const bool is_default = gflags::GetCommandLineFlagInfoOrDie("depths").is_default;
+  const bool is_default = !IsGiven("depths");
   const int64_t deepest = max_context - FLAGS_decode_tokens;
   std::vector<int64_t> depths;
   for (const int64_t depth : wanted) {
@@ -164,7 +170,7 @@ absl::StatusOr<DepthOptions> DepthOptionsFor(const TextModel& model, KvType kv_t
 
 absl::StatusOr<TextModel::Options> OpenOptions(KvType kv_type) {
   TextModel::Options options = {.engine = {.kv_type = kv_type}, .places_experts = false};
-  if (!gflags::GetCommandLineFlagInfoOrDie("prompt_batch").is_default) {
+  if (IsGiven("prompt_batch")) {
     options.engine.prompt_batch = FLAGS_prompt_batch;
   }
   if (FLAGS_device == "cpu") return options;
@@ -177,6 +183,22 @@ absl::StatusOr<TextModel::Options> OpenOptions(KvType kv_type) {
     ASSIGN_OR_RETURN(options.vram_limit, ParseByteSize(FLAGS_vram_limit));
   }
   return options;
+}
+
+// Each device is measured in its own way.
+void NoteIdleFlags() {
+  std::vector<std::string> idle = {"threads", "prompt_tokens", "isa"};
+  if (FLAGS_device == "cpu") {
+    idle = {"depths", "vram_limit"};
+    const FlagGroup experts = ExpertFlagGroup();
+    for (const std::vector<std::string>* entries : {&experts.flags, &experts.rare}) {
+      for (const std::string& entry : *entries) idle.push_back(entry.substr(0, entry.find(' ')));
+    }
+  }
+  for (const std::string& flag : idle) {
+    if (!IsGiven(flag)) continue;
+    Note(absl::StrCat("--", flag, " has no effect with --device ", FLAGS_device));
+  }
 }
 
 absl::StatusOr<Json> ReportOnCpu(TextModel& model, KvType kv_type) {
@@ -204,6 +226,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return UsageError(absl::StrCat("--kv is ", FLAGS_kv, "; f32, f16 and int8 are known"));
   }
   ASSIGN_OR_RETURN(const TextModel::Options open, OpenOptions(*kv_type));
+  NoteIdleFlags();
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model, TextModel::Open(path, open));
   const bool on_cuda = model->cuda() != nullptr;
   ASSIGN_OR_RETURN(const Json report,

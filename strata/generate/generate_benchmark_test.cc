@@ -79,6 +79,15 @@ TEST(GenerateBenchmarkTest, PrintsTheSameAsATable) {
   EXPECT_THAT(result.out, HasSubstr("plain read GB/s"));
 }
 
+TEST(GenerateBenchmarkTest, FlagsOfAnotherDeviceAreSaid) {
+  std::vector<std::string> flags = kSmall;
+  flags.insert(flags.end(), {"--depths=64", "--expert_cache=25%"});
+  const ProgramResult result = RunBenchmark(flags);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("--depths has no effect with --device cpu\n"));
+  EXPECT_THAT(result.err, HasSubstr("--expert_cache has no effect with --device cpu\n"));
+}
+
 TEST(GenerateBenchmarkTest, RefusesATextThatIsTooShortAndThreadsThatAreNone) {
   const ProgramResult text = RunBenchmark({"--prompt_tokens=9999"});
   EXPECT_EQ(text.exit_code, 1);

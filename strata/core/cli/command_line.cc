@@ -72,7 +72,8 @@ size_t Distance(absl::string_view a, absl::string_view b) {
 
 absl::Status UnknownFlag(absl::string_view name) {
   std::string nearest;
-  size_t least = std::max<size_t>(1, name.size() / 3) + 1;
+  // Two letters that changed places are a distance of 2.
+  size_t least = (name.size() <= 3 ? 1 : std::max<size_t>(2, name.size() / 3)) + 1;
   for (const std::string& flag : OurFlags()) {
     const size_t distance = Distance(name, flag);
     if (distance < least) {

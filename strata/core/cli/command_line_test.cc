@@ -71,6 +71,7 @@ std::string ErrorOf(std::vector<std::string> arguments) {
 TEST(CommandLineTest, SaysWhatIsWrongWithAFlag) {
   EXPECT_EQ(ErrorOf({"--expret_cache=1"}),
             "there is no flag --expret_cache; is --expert_cache meant?");
+  EXPECT_EQ(ErrorOf({"--num_solts=3"}), "there is no flag --num_solts; is --num_slots meant?");
   EXPECT_EQ(ErrorOf({"--frobnicate"}), "there is no flag --frobnicate; --help lists them");
   EXPECT_EQ(ErrorOf({"--nothing"}), "there is no flag --nothing; --help lists them");
   EXPECT_EQ(ErrorOf({"--expert_cache"}), "--expert_cache wants a value");

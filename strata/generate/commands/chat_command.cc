@@ -1,5 +1,7 @@
 #include "strata/generate/commands/chat_command.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
@@ -57,7 +59,7 @@ class ChatLoop {
 
   absl::Status Run() {
     NoteIdleFlags(RunFactsOf(model_, answerer_.sampling(), /*has_text=*/true));
-    Note("/help says what can be typed; /quit leaves");
+    if (isatty(STDIN_FILENO) != 0) Note("/help says what can be typed; /quit leaves");
     const std::unique_ptr<MessageReader> messages = MessageReader::Create(interrupt_);
     bool was_interrupted = false;
     while (true) {

@@ -30,6 +30,7 @@ constexpr absl::string_view kAlwaysLikeliest =
     "the most likely token is always taken (--temperature 0)";
 constexpr absl::string_view kNoExperts = "the model has no experts";
 constexpr absl::string_view kNoSlots = "no expert has a slot (--expert_cache)";
+constexpr absl::string_view kNoTokenizer = "the model has no tokenizer";
 constexpr absl::string_view kOnCpu = "the CPU computes";
 
 constexpr Need kNeeds[] = {
@@ -39,6 +40,8 @@ constexpr Need kNeeds[] = {
     {"seed", &RunFacts::draws, kAlwaysLikeliest},
     {"repetition_window", &RunFacts::penalizes, "--repetition_penalty is 1"},
     {"parse_special", &RunFacts::has_text, "the prompt is ids"},
+    {"stop", &RunFacts::has_tokenizer, kNoTokenizer},
+    {"ignore_eos", &RunFacts::has_tokenizer, kNoTokenizer},
     {"vram_limit", &RunFacts::on_gpu, kOnCpu},
     {"snapshot_memory", &RunFacts::has_recurrent_state,
      "the model's memory of a text can be cut back, so there are no snapshots"},
@@ -77,7 +80,8 @@ RunFacts RunFactsOf(const TextModel& model, const SamplerOptions& sampling, bool
                     .has_recurrent_state = HasRecurrentState(model.graph()),
                     .draws = sampling.temperature > 0,
                     .penalizes = sampling.repetition_penalty != 1,
-                    .has_text = has_text};
+                    .has_text = has_text,
+                    .has_tokenizer = model.tokenizer() != nullptr};
   if (model.experts() != nullptr) {
     facts.has_experts = true;
     facts.has_slots = model.experts()->slots().num_slots() > 0;

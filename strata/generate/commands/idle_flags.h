@@ -22,6 +22,7 @@ struct RunFacts {
   bool draws = false;      // Not always the likeliest token.
   bool penalizes = false;  // Recent tokens.
   bool has_text = false;   // The prompt is text and not ids.
+  bool has_tokenizer = false;
 };
 
 // Of a model that was started, and of how tokens are drawn. `has_text`: the prompt is no ids.

@@ -103,6 +103,15 @@ TEST(TokenizeCommandTest, TakesTheModelOfTestdataByDefault) {
   EXPECT_EQ(Generate({"--tokenize=-"}, "Hello world").out, "4399 333 4501\n");
 }
 
+TEST(TokenizeCommandTest, FlagsOfGeneratingHaveNoEffectAndThatIsSaid) {
+  const ProgramResult result =
+      Generate({"--tokenize=-", "--max_new=5", "--temperature=1", "--json"}, "Hello world");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err,
+            "--max_new has no effect: nothing is generated\n"
+            "--temperature has no effect: nothing is generated\n");
+}
+
 TEST(TokenizeCommandTest, WantsOneMode) {
   const std::string model = "--model=" + OracleVocabularyPath();
   EXPECT_EQ(Generate({}).exit_code, 1);

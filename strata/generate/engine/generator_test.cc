@@ -51,7 +51,7 @@ TEST_F(GeneratorTest, EndsWithAsManyTokensAsAskedFor) {
 TEST_F(GeneratorTest, EndsWhenTheContextIsFull) {
   const Generation generation = Fresh({.max_new = 100}, kPrompt, {}, /*max_context=*/10);
   EXPECT_THAT(generation.ids, SizeIs(3));
-  EXPECT_EQ(generation.stop_reason, StopReason::kLength);
+  EXPECT_EQ(generation.stop_reason, StopReason::kContext);
 }
 
 TEST_F(GeneratorTest, EndsAtAnEndTokenWhichIsPartOfTheIds) {
