@@ -14,14 +14,12 @@
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/tool_main.h"
-#include "strata/core/cuda_device.h"
 #include "strata/core/device.h"
 #include "strata/core/error.h"
 #include "strata/core/file_descriptor.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
-#include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/pin_budget.h"
 #include "strata/core/pin_limits.h"
@@ -33,6 +31,7 @@
 #include "strata/tools/stage_experiments/report.h"
 #include "strata/tools/stage_experiments/synthetic_model.h"
 #include "strata/tools/stage_experiments/temporary_file.h"
+#include "strata/tools/tool_device.h"
 
 DEFINE_string(model, "", "A GGUF model whose experts are moved. Default: a synthetic one.");
 DEFINE_string(synthetic, "",
@@ -65,26 +64,6 @@ namespace {
 constexpr int64_t kMostCopyBytes = int64_t{256} << 20;
 constexpr int kMostSlots = 1 << 20;
 constexpr int kMostReaders = 256;
-
-// It may use half of the memory that is available: the model and its copies need some, too.
-std::unique_ptr<Device> MakeHostDevice() {
-  HostDevice::Options options;
-  options.memory_bytes = ReadPinLimits().available_bytes.value_or(int64_t{4} << 30) / 2;
-  return std::make_unique<HostDevice>(options);
-}
-
-absl::StatusOr<std::unique_ptr<Device>> OpenDevice() {
-  if (FLAGS_device == "cpu") return MakeHostDevice();
-  if (FLAGS_device != "cuda" && FLAGS_device != "auto") {
-    return UsageError(absl::StrCat("--device=", FLAGS_device, " is none of cpu, cuda, auto"));
-  }
-  absl::StatusOr<std::unique_ptr<Device>> device = CreateCudaDevice();
-  if (device.ok() || FLAGS_device == "cuda") return device;
-  std::cerr << "stagebench: no GPU here (" << device.status().message()
-            << "): memory of the host stands in for it, and the figures are not of a GPU"
-            << std::endl;
-  return MakeHostDevice();
-}
 
 // The sizes of a GPU would fill the memory of a machine without one, and its figures mean little.
 absl::StatusOr<Effort> ChooseEffort(const Device& device) {
@@ -180,7 +159,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
     return UsageError("--verify checks the slots of jobs, which --arms leaves out");
   }
   ASSIGN_OR_RETURN(const HostMemory::Options stage_memory, StageMemory());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device, OpenDevice());
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Device> device,
+      OpenToolDevice(FLAGS_device, "stagebench", ", and the figures are not of a GPU"));
   ASSIGN_OR_RETURN(const Effort effort, ChooseEffort(*device));
   ASSIGN_OR_RETURN(const std::unique_ptr<PinBudget> budget, ChoosePinBudget(*device));
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, OpenModel(effort));
