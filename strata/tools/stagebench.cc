@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
+#include "strata/cache/experts/expert_files.h"
+#include "strata/cache/pack/pack.h"
 #include "strata/core/cli/byte_size.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/json_output.h"
@@ -34,13 +37,18 @@
 #include "strata/tools/tool_device.h"
 
 DEFINE_string(model, "", "A GGUF model whose experts are moved. Default: a synthetic one.");
+DEFINE_string(
+    pack, "",
+    "A pack of the model (pack_build --layout): jobs read its experts.bin in place of the "
+    "model's slices, and fills from both are compared.");
 DEFINE_string(synthetic, "",
               "LAYERSxEXPERTSxBYTES of the synthetic model, as in 48x128x1.5MiB; it is written "
               "to $TMPDIR without a name, so nothing stays there. Default: as many experts of "
               "--copy_bytes as the jobs need, 14.8 GiB on a GPU.");
 DEFINE_string(
     arms, "",
-    "Comma-separated experiments: copies, pinning, queued, kernels, readers, jobs. Default: all.");
+    "Comma-separated experiments: copies, pack, pinning, queued, kernels, readers, jobs. Default: "
+    "all.");
 DEFINE_string(device, "auto", "cpu, cuda or auto: a GPU if there is one.");
 DEFINE_bool(quick, false, "Smaller sizes, done in under 20 seconds; the default without a GPU.");
 DEFINE_bool(verify, false,
@@ -135,6 +143,7 @@ void PrintResults(const Device& device, const PinBudget& budget, const Effort& e
     PrintJson({{"device", properties.name},
                {"is_gpu", properties.is_gpu},
                {"model", FLAGS_model.empty() ? "synthetic" : FLAGS_model},
+               {"pack", FLAGS_pack},
                {"copy_bytes", effort.copy_bytes},
                {"pin_budget_bytes", budget.limit_bytes()},
                {"measurements", ReportJson(results)}});
@@ -153,6 +162,9 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   if (!FLAGS_model.empty() && !FLAGS_synthetic.empty()) {
     return UsageError("--model and --synthetic exclude each other");
   }
+  if (!FLAGS_pack.empty() && FLAGS_model.empty()) {
+    return UsageError("--pack goes with --model, whose pack it is");
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> names,
                    ParseExperiments(FLAGS_arms.empty() ? AllExperiments() : FLAGS_arms));
   if (FLAGS_verify && std::find(names.begin(), names.end(), "jobs") == names.end()) {
@@ -166,15 +178,22 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   ASSIGN_OR_RETURN(const std::unique_ptr<PinBudget> budget, ChoosePinBudget(*device));
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, OpenModel(effort));
   ASSIGN_OR_RETURN(const ExpertLayout layout, LayoutOf(*file));
+  Bench bench = {.device = *device,
+                 .budget = *budget,
+                 .stage_memory = stage_memory,
+                 .file = *file,
+                 .layout = layout,
+                 .effort = effort};
+  std::unique_ptr<Pack> pack;
+  std::optional<ExpertFiles> experts_of_pack;
+  if (!FLAGS_pack.empty()) {
+    ASSIGN_OR_RETURN(pack, Pack::OpenFor(FLAGS_pack, *file, layout));
+    bench.pack = &experts_of_pack.emplace(pack->Experts(layout));
+  }
   ASSIGN_OR_RETURN(const std::vector<Measurement> results,
-                   RunExperiments(names, FLAGS_verify,
-                                  {.device = *device,
-                                   .budget = *budget,
-                                   .stage_memory = stage_memory,
-                                   .file = *file,
-                                   .layout = layout,
-                                   .effort = effort}));
+                   RunExperiments(names, FLAGS_verify, bench));
   RETURN_IF_ERROR(file->CheckUnchanged());
+  if (pack != nullptr) RETURN_IF_ERROR(pack->experts().CheckUnchanged());
   PrintResults(*device, *budget, effort, results);
   return absl::OkStatus();
 }
@@ -185,7 +204,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   return strata::ToolMain(
       {.usage =
-           "stagebench [--model FILE | --synthetic LAYERSxEXPERTSxBYTES] [flags]\n"
+           "stagebench [--model FILE [--pack DIR] | --synthetic LAYERSxEXPERTSxBYTES] [flags]\n"
            "Measures the path of expert weights from host memory to the device: single copies,\n"
            "pinning, queued copies, kernels that read host memory, and the jobs of an engine.",
        .json = &FLAGS_json},

@@ -179,16 +179,24 @@ absl::Status FillProof::Swap(int num_swaps) {
   if (WithoutSlot().empty()) return absl::FailedPreconditionError("there is nobody to swap");
   const int64_t before = tier_->counters().swaps_visible;
   const auto num_left = [&] { return num_swaps - (tier_->counters().swaps_visible - before); };
-  RETURN_IF_ERROR(StepUntil([&] { return num_left() <= 0; },
-                            [&] {
-                              std::vector<int> outside = WithoutSlot();
-                              std::shuffle(outside.begin(), outside.end(), random_);
-                              outside.resize(std::min<size_t>(outside.size(), kSwapsOfRound));
-                              for (const int number : outside)
-                                tier_->CountUses(geometry_.IdOf(number), 1, true);
-                            }));
+  RETURN_IF_ERROR(StepUntil([&] { return num_left() <= 0; }, [&] { UseRandomExperts(); }));
   if (lends_first) tier_->FirstTokenOut();
   return Settle();
+}
+
+// Some of those that have no slot come, hotter the more they are used; of those that have one, any
+// that are used more stay.
+void FillProof::UseRandomExperts() {
+  std::vector<int> outside = WithoutSlot();
+  std::shuffle(outside.begin(), outside.end(), random_);
+  const size_t most = std::min<size_t>(outside.size(), kSwapsOfRound);
+  if (most > 0) outside.resize(1 + random_() % most);
+  int uses = 0;
+  for (const int number : outside) tier_->CountUses(geometry_.IdOf(number), ++uses, true);
+  for (const int number : tier_->residents()) {
+    if (number == SlotCache::kNone || random_() % 2 == 0) continue;
+    tier_->CountUses(geometry_.IdOf(number), uses + 1, true);
+  }
 }
 
 absl::Status FillProof::StepUntil(absl::FunctionRef<bool()> done, absl::FunctionRef<void()> use) {

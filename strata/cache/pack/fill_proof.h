@@ -84,6 +84,7 @@ class FillProof {
   absl::StatusOr<Verified> Verify(int num_slots);
   absl::Status Lend(int num_slots);
   absl::Status WriteOver(absl::Span<std::byte> memory, SlotLoan& loan);
+  void UseRandomExperts();
   // Steps of nobody, until `done`; `use` is called within each. kDeadlineExceeded when that takes
   // too long.
   absl::Status StepUntil(absl::FunctionRef<bool()> done, absl::FunctionRef<void()> use);

@@ -67,6 +67,14 @@ absl::StatusOr<std::unique_ptr<Pack>> Pack::Open(const std::string& folder) {
   return absl::WrapUnique(new Pack(folder, std::move(manifest), std::move(experts)));
 }
 
+absl::StatusOr<std::unique_ptr<Pack>> Pack::OpenFor(const std::string& folder, const GgufFile& file,
+                                                    const ExpertLayout& layout) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Pack> pack, Open(folder));
+  ASSIGN_OR_RETURN(const ModelIdentity identity, ModelIdentity::Of(file, layout));
+  RETURN_IF_ERROR(pack->CheckIsOf(file, layout, identity));
+  return pack;
+}
+
 absl::Status Pack::CheckIsOf(const GgufFile& file, const ExpertLayout& layout,
                              const ModelIdentity& identity) const {
   const absl::Status of_model = strata::CheckIsOf(manifest_, PlanManifest(file, layout, identity));

@@ -29,6 +29,11 @@ class Pack {
   // the file is another pack's or of another length; those of LoadPackManifest, io and changed.
   static absl::StatusOr<std::unique_ptr<Pack>> Open(const std::string& folder);
 
+  // The same of a pack that must be of this model: see CheckIsOf.
+  static absl::StatusOr<std::unique_ptr<Pack>> OpenFor(const std::string& folder,
+                                                       const GgufFile& file,
+                                                       const ExpertLayout& layout);
+
   const PackManifest& manifest() const { return manifest_; }
   const FileMapping& experts() const { return *experts_; }
 

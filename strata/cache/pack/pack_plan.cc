@@ -21,6 +21,7 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/gguf_tensor.h"
 #include "strata/core/gguf/tensor_place.h"
+#include "strata/core/status_macros.h"
 
 namespace strata {
 namespace {
@@ -78,14 +79,31 @@ PackManifest::Part PlanPart(const ExpertMatrix& matrix, const TensorsByLocation&
   return part;
 }
 
+// "output.weight, F32 of 64 x 8, in shard 0"
 std::string Describe(const PackManifest::Tensor& tensor) {
   return absl::StrCat(tensor.name, ", ", InfoOf(tensor.type).name, " of ",
-                      absl::StrJoin(tensor.dims, " x "), ", at byte ", tensor.run.offset,
-                      " of shard ", tensor.run.shard);
+                      absl::StrJoin(tensor.dims, " x "), ", in shard ", tensor.run.shard);
+}
+
+std::string Location(const PackManifest::Tensor& tensor) {
+  return absl::StrCat(tensor.name, " at byte ", tensor.run.offset, " of shard ", tensor.run.shard);
 }
 
 absl::Status Mismatch(const std::string& what) {
   return InputError("pack_mismatch", "", absl::StrCat("the pack is of another model: ", what));
+}
+
+// By what `describe` says of them, as far as both have any.
+absl::Status CompareTensors(const PackManifest& pack, const PackManifest& model,
+                            std::string (*describe)(const PackManifest::Tensor& tensor)) {
+  const size_t num_tensors = std::min(pack.tensors.size(), model.tensors.size());
+  for (size_t i = 0; i < num_tensors; ++i) {
+    const std::string expected = describe(pack.tensors[i]), found = describe(model.tensors[i]);
+    if (expected == found) continue;
+    return Mismatch(
+        absl::StrCat("tensor ", i, " of the pack is ", expected, "; of the model it is ", found));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -127,17 +145,13 @@ absl::Status CheckIsOf(const PackManifest& pack, const PackManifest& model) {
     return Mismatch(absl::StrCat("the pack has ", pack.shards.size(), " shards, the model ",
                                  model.shards.size()));
   }
-  const size_t num_tensors = std::min(pack.tensors.size(), model.tensors.size());
-  for (size_t i = 0; i < num_tensors; ++i) {
-    const std::string expected = Describe(pack.tensors[i]), found = Describe(model.tensors[i]);
-    if (expected == found) continue;
-    return Mismatch(
-        absl::StrCat("tensor ", i, " of the pack is ", expected, "; of the model it is ", found));
-  }
+  // What tensors are says more than where they lie.
+  RETURN_IF_ERROR(CompareTensors(pack, model, Describe));
   if (pack.tensors.size() != model.tensors.size()) {
     return Mismatch(absl::StrCat("the pack has ", pack.tensors.size(), " tensors, the model ",
                                  model.tensors.size()));
   }
+  RETURN_IF_ERROR(CompareTensors(pack, model, Location));
   for (size_t i = 0; i < pack.shards.size(); ++i) {
     if (pack.shards[i].bytes == model.shards[i].bytes) continue;
     return Mismatch(absl::StrCat("shard ", i, " has ", model.shards[i].bytes,

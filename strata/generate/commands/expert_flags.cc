@@ -22,6 +22,9 @@ DEFINE_string(expert_cache, "auto",
               "auto. On the CPU auto is none: slots are no faster there.");
 DEFINE_string(expert_profile, "",
               "A profile of the model's experts (profile_build): the hottest fill the slots.");
+DEFINE_string(pack, "",
+              "A pack of the model (pack_build --layout): experts are read from it, each in one "
+              "piece.");
 DEFINE_string(
     prefill, "auto",
     "Fill the slots: on (before the first token), off, or auto (while the first tokens are "
@@ -117,8 +120,10 @@ absl::StatusOr<HostPlacement::Options> ParseHost() {
 }  // namespace
 
 absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags() {
-  ExpertPlacement::Options options = {
-      .profile = FLAGS_expert_profile, .lend = FLAGS_lend, .dump_routing = FLAGS_dump_routing};
+  ExpertPlacement::Options options = {.profile = FLAGS_expert_profile,
+                                      .pack = FLAGS_pack,
+                                      .lend = FLAGS_lend,
+                                      .dump_routing = FLAGS_dump_routing};
   if (FLAGS_expert_cache != "auto") {
     const absl::StatusOr<SlotBudget> cache = SlotBudget::Parse(FLAGS_expert_cache);
     if (!cache.ok()) {
