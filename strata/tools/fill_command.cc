@@ -143,6 +143,10 @@ absl::StatusOr<FillResult> RunFill(const FillTask& task, bool quiet) {
   ASSIGN_OR_RETURN(
       const std::unique_ptr<FillProof> proof,
       FillProof::Create(options, task.identity.geometry, task.files, task.reference, *device));
+  if (proof->tier().slots().num_slots() == 0) {
+    return MachineError(absl::StrCat("--slots ", FLAGS_slots, ": there is not one slot, ",
+                                     task.files.max_blob_bytes(), " bytes at most, to fill"));
+  }
   if (!quiet) {
     std::cout << "device: " << device->properties().name << "; " << proof->host().Describe()
               << std::endl;

@@ -153,24 +153,25 @@ class Verification {
     return absl::OkStatus();
   }
 
-  // What came of it, and the status of all.
-  absl::Status Finish() {
-    json_["differences"] = num_differences_;
-    absl::Status status;
-    if (num_differences_ > 0) {
-      status = InputError("pack_differs", subject_,
-                          absl::StrCat(num_differences_, " differences were found"));
-      json_["error"] = {
-          {"kind", "pack_differs"}, {"message", status.message()}, {"file", subject_}};
+  // What came of it, `ended` being how the work did, and the status of all.
+  absl::Status Finish(absl::Status ended) {
+    if (ended.ok() && num_differences_ > 0) {
+      ended = InputError("pack_differs", subject_,
+                         absl::StrCat(num_differences_, " differences were found"));
     }
     if (FLAGS_json) {
+      json_["differences"] = num_differences_;
+      if (!ended.ok()) {
+        json_["error"] = {
+            {"kind", ErrorKind(ended)}, {"message", ended.message()}, {"file", ErrorFile(ended)}};
+      }
       PrintJson(json_);
       // The error is a part of that one object: it is not printed once more.
       FLAGS_json = false;
-    } else if (status.ok()) {
+    } else if (ended.ok()) {
       std::cout << (FLAGS_quick ? "no difference in what was checked\n" : "all is right\n");
     }
-    return status;
+    return ended;
   }
 
  private:
@@ -210,8 +211,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   }
   Verification verification(arguments[0]);
   if (is_pack) RETURN_IF_ERROR(verification.VerifyPack(num_threads));
-  if (FLAGS_fill) RETURN_IF_ERROR(verification.VerifyFill());
-  return verification.Finish();
+  return verification.Finish(FLAGS_fill ? verification.VerifyFill() : absl::OkStatus());
 }
 
 }  // namespace

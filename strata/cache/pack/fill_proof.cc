@@ -203,7 +203,7 @@ absl::Status FillProof::StepUntil(absl::FunctionRef<bool()> done, absl::Function
   const auto deadline = std::chrono::steady_clock::now() + kMostTime;
   while (!done()) {
     if (std::chrono::steady_clock::now() > deadline) {
-      return absl::DeadlineExceededError(
+      return absl::UnavailableError(
           absl::StrCat("slots were still changing after ", kMostTime.count(), " minutes"));
     }
     tier_->BeginStep();

@@ -85,8 +85,8 @@ class FillProof {
   absl::Status Lend(int num_slots);
   absl::Status WriteOver(absl::Span<std::byte> memory, SlotLoan& loan);
   void UseRandomExperts();
-  // Steps of nobody, until `done`; `use` is called within each. kDeadlineExceeded when that takes
-  // too long.
+  // Steps of nobody, until `done`; `use` is called within each. kUnavailable when that takes too
+  // long.
   absl::Status StepUntil(absl::FunctionRef<bool()> done, absl::FunctionRef<void()> use);
   absl::Status Settle();
   std::vector<int> WithoutSlot() const;
