@@ -17,6 +17,8 @@
 #include "strata/cache/experts/expert_files.h"
 #include "strata/cache/experts/model_identity.h"
 #include "strata/cache/pack/pack.h"
+#include "strata/cache/pack/pack_checkpoint.h"
+#include "strata/cache/pack/pack_folder.h"
 #include "strata/cache/pack/pack_manifest.h"
 #include "strata/cache/pack/pack_plan.h"
 #include "strata/cache/pack/pack_verifier.h"
@@ -30,6 +32,7 @@
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
+#include "strata/core/printable.h"
 #include "strata/core/status_macros.h"
 #include "strata/tools/fill_command.h"
 #include "strata/tools/proof_view.h"
@@ -103,6 +106,7 @@ class Verification {
 
   absl::Status VerifyPack(int num_threads) {
     ASSIGN_OR_RETURN(manifest_, LoadPackManifest(subject_));
+    TellOfUnfinishedBuild();
     const std::string path = FLAGS_model.empty() ? manifest_->model : FLAGS_model;
     model_ = OpenModel(path);
     if (model_.ok()) {
@@ -175,6 +179,16 @@ class Verification {
   }
 
  private:
+  // The pack is whole all the same.
+  void TellOfUnfinishedBuild() {
+    const absl::StatusOr<PackCheckpoint> unfinished =
+        PackCheckpoint::Load(PackFolder(subject_).checkpoint());
+    if (!unfinished.ok()) return;
+    json_["unfinished_build"] = unfinished->resume;
+    std::cerr << "pack_verify: beside this pack lies a build that did not end, resume with: "
+              << WithoutControls(unfinished->resume) << std::endl;
+  }
+
   void AddProblem(const std::string& problem) {
     ++num_differences_;
     json_["problem"] = problem;

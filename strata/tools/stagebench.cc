@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
 #include "strata/cache/experts/expert_files.h"
+#include "strata/cache/experts/model_identity.h"
 #include "strata/cache/pack/pack.h"
 #include "strata/core/cli/byte_size.h"
 #include "strata/core/cli/flag_validators.h"
@@ -187,7 +188,8 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   std::unique_ptr<Pack> pack;
   std::optional<ExpertFiles> experts_of_pack;
   if (!FLAGS_pack.empty()) {
-    ASSIGN_OR_RETURN(pack, Pack::OpenFor(FLAGS_pack, *file, layout));
+    ASSIGN_OR_RETURN(const ModelIdentity identity, ModelIdentity::Of(*file, layout));
+    ASSIGN_OR_RETURN(pack, Pack::OpenFor(FLAGS_pack, *file, layout, identity));
     bench.pack = &experts_of_pack.emplace(pack->Experts(layout));
   }
   ASSIGN_OR_RETURN(const std::vector<Measurement> results,

@@ -130,7 +130,7 @@ TEST_F(FillProofTest, TwoExpertsInEachOthersSlotsAreBothReported) {
 
 TEST_F(FillProofTest, WhatAPackSaysIsComparedAndTheFileNamesTheByte) {
   ASSERT_TRUE(BuildPack(model_, PackOptions(model_, folder_ + "/pack")).ok());
-  const auto pack = Pack::OpenFor(folder_ + "/pack", *model_.file, model_.layout);
+  const auto pack = Pack::OpenFor(folder_ + "/pack", *model_.file, model_.layout, model_.identity);
   ASSERT_TRUE(pack.ok()) << pack.status();
   const ExpertFiles of_pack = (*pack)->Experts(model_.layout);
   const SlotReference reference(files_, model_.identity.geometry, &(*pack)->manifest());

@@ -68,9 +68,9 @@ absl::StatusOr<std::unique_ptr<Pack>> Pack::Open(const std::string& folder) {
 }
 
 absl::StatusOr<std::unique_ptr<Pack>> Pack::OpenFor(const std::string& folder, const GgufFile& file,
-                                                    const ExpertLayout& layout) {
+                                                    const ExpertLayout& layout,
+                                                    const ModelIdentity& identity) {
   ASSIGN_OR_RETURN(std::unique_ptr<Pack> pack, Open(folder));
-  ASSIGN_OR_RETURN(const ModelIdentity identity, ModelIdentity::Of(file, layout));
   RETURN_IF_ERROR(pack->CheckIsOf(file, layout, identity));
   return pack;
 }

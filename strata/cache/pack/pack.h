@@ -32,7 +32,8 @@ class Pack {
   // The same of a pack that must be of this model: see CheckIsOf.
   static absl::StatusOr<std::unique_ptr<Pack>> OpenFor(const std::string& folder,
                                                        const GgufFile& file,
-                                                       const ExpertLayout& layout);
+                                                       const ExpertLayout& layout,
+                                                       const ModelIdentity& identity);
 
   const PackManifest& manifest() const { return manifest_; }
   const FileMapping& experts() const { return *experts_; }

@@ -32,7 +32,7 @@ class PackTest : public testing::Test {
     return OpenModel(WriteSmallModel(folder_, name, shape));
   }
   absl::Status OpenFor(const OpenModel& model) const {
-    return Pack::OpenFor(pack_, *model.file, model.layout).status();
+    return Pack::OpenFor(pack_, *model.file, model.layout, model.identity).status();
   }
 
   const std::string folder_, pack_;
@@ -42,7 +42,7 @@ TEST_F(PackTest, ItsExpertsAreThoseOfTheModelEachInOneRun) {
   for (const char* form : {"merged", "fused", "separate"}) {
     const OpenModel model = Model({.form = form, .shards = 2});
     ASSERT_TRUE(BuildPack(model, PackOptions(model, pack_, {7, 6, 5, 4, 3, 2, 1, 0})).ok());
-    const auto pack = Pack::OpenFor(pack_, *model.file, model.layout);
+    const auto pack = Pack::OpenFor(pack_, *model.file, model.layout, model.identity);
     ASSERT_TRUE(pack.ok()) << pack.status();
     const ExpertFiles of_model(*model.file, model.layout);
     const ExpertFiles of_pack = (*pack)->Experts(model.layout);
