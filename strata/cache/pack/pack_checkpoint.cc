@@ -70,17 +70,18 @@ absl::StatusOr<PackCheckpoint> PackCheckpoint::Parse(absl::Span<const std::byte>
   }
   PackCheckpoint checkpoint = {.job = ReadChecksum(reader)};
   checkpoint.resume = std::string(reader.Text(reader.Number<uint32_t>()));
+  const absl::Status truncated =
+      InputError("truncated", path, "its records are not as long as it is");
   const auto num_units = reader.Number<uint64_t>();
-  if (num_units <= reader.bytes_left() / sizeof(uint64_t)) checkpoint.units.resize(num_units);
+  if (num_units > reader.bytes_left() / sizeof(uint64_t)) return truncated;
+  checkpoint.units.resize(num_units);
   for (std::vector<Checksum>& unit : checkpoint.units) {
     const auto num_hashes = reader.Number<uint64_t>();
-    if (num_hashes > reader.bytes_left() / kChecksumBytes) break;
+    if (num_hashes > reader.bytes_left() / kChecksumBytes) return truncated;
     unit.resize(num_hashes);
     for (Checksum& hash : unit) hash = ReadChecksum(reader);
   }
-  if (reader.failed() || reader.bytes_left() != kChecksumBytes) {
-    return InputError("truncated", path, "its records are not as long as it is");
-  }
+  if (reader.failed() || reader.bytes_left() != kChecksumBytes) return truncated;
   return checkpoint;
 }
 
