@@ -3,10 +3,13 @@
 #ifndef STRATA_CORE_CHECKSUM_H_
 #define STRATA_CORE_CHECKSUM_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 // The state's size is known only to those who ask for it.
@@ -21,6 +24,10 @@ struct Checksum {
   friend bool operator==(const Checksum&, const Checksum&) = default;
   // 32 hexadecimal digits, as xxh128sum prints them.
   std::string ToHex() const;
+  // What ToHex prints; empty for any other text.
+  static std::optional<Checksum> FromHex(absl::string_view hex);
+  // Its canonical bytes, in the order of the digits.
+  std::array<std::byte, 16> ToBytes() const;
 };
 
 Checksum ChecksumOf(absl::Span<const std::byte> bytes);

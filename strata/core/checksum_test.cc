@@ -1,6 +1,7 @@
 #include "strata/core/checksum.h"
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -12,6 +13,18 @@ namespace {
 TEST(ChecksumTest, IsTheXxh128OfTheBytes) {
   // xxh128sum of an empty file.
   EXPECT_EQ(ChecksumOf({}).ToHex(), "99aa06d3014798d86001c324468d497f");
+}
+
+TEST(ChecksumTest, IsReadFromItsDigitsAndFromNothingElse) {
+  const Checksum checksum = ChecksumOf({});
+  EXPECT_EQ(Checksum::FromHex(checksum.ToHex()), checksum);
+  EXPECT_EQ(checksum.ToBytes()[0], std::byte{0x99});
+  EXPECT_EQ(checksum.ToBytes()[15], std::byte{0x7f});
+  for (const char* wrong :
+       {"", "99aa06d3014798d86001c324468d497", "99aa06d3014798d86001c324468d497F",
+        "99aa06d3014798d86001c324468d497g", "99aa06d3014798d86001c324468d497f0"}) {
+    EXPECT_EQ(Checksum::FromHex(wrong), std::nullopt) << wrong;
+  }
 }
 
 TEST(ChecksumTest, OfPartsIsThatOfTheWhole) {

@@ -174,16 +174,19 @@ absl::StatusOr<DeviceStream> HostDevice::CreateStream() {
 
 HostStream* HostDevice::AddStream() {
   MutexLock lock(&mutex_);
-  streams_.push_back(std::make_unique<HostStream>(HostStream::Options{
-      .hold_copies = options_.copies == kHeld,
-      .bytes_per_second = options_.copy_bytes_per_second,
-      .max_delay_yields = options_.max_delay_yields,
-      .shuffle_batches = options_.shuffle_batches,
-      .seed = options_.seed + 1000 * num_streams_made_++,
-      .before_copy = [this](int64_t bytes) -> absl::Status {
-        if (!faults_.Strikes(Call::kRunCopy)) return absl::OkStatus();
-        return Refuse(HostDeviceFaults::NameOf(Call::kRunCopy), bytes, FaultOf(Call::kRunCopy));
-      }}));
+  streams_.push_back(std::make_unique<HostStream>(
+      HostStream::Options{.hold_copies = options_.copies == kHeld,
+                          .bytes_per_second = options_.copy_bytes_per_second,
+                          .max_delay_yields = options_.max_delay_yields,
+                          .shuffle_batches = options_.shuffle_batches,
+                          .seed = options_.seed + 1000 * num_streams_made_++,
+                          .before_copy = [this](const HostToDeviceCopy& copy) -> absl::Status {
+                            if (options_.before_copy) options_.before_copy(copy);
+                            if (!faults_.Strikes(Call::kRunCopy)) return absl::OkStatus();
+                            return Refuse(HostDeviceFaults::NameOf(Call::kRunCopy), copy.bytes,
+                                          FaultOf(Call::kRunCopy));
+                          },
+                          .after_copy = options_.after_copy}));
   return streams_.back().get();
 }
 

@@ -43,6 +43,10 @@ class HostDevice : public Device {
     int64_t pin_limit_bytes = kNoPinLimit;  // As RLIMIT_MEMLOCK would; else nothing is locked.
     bool can_register_read_only = true;
     absl::Status read_only_refusal = {};  // What every RegisterReadOnly gets, as of a filesystem.
+    // For tests that spoil bytes: called by a stream's thread before it reads a copy's source, and
+    // after the copy. May be empty.
+    std::function<void(const HostToDeviceCopy&)> before_copy = {};
+    std::function<void(const HostToDeviceCopy&)> after_copy = {};
   };
 
   HostDevice() : HostDevice(Options()) {}

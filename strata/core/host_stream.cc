@@ -201,13 +201,14 @@ absl::Status HostStream::Run(Work& work) {
 
 absl::Status HostStream::RunCopy(const HostToDeviceCopy& copy) {
   Dawdle();
-  const absl::Status failure = options_.before_copy(copy.bytes);
+  const absl::Status failure = options_.before_copy(copy);
   // In two halves: a source that is overwritten meanwhile arrives torn, as it would from a card.
   const int64_t half = copy.bytes / 2;
   std::memcpy(copy.destination, copy.source, half);
   if (!failure.ok()) return failure;
   Dawdle();
   std::memcpy(copy.destination + half, copy.source + half, copy.bytes - half);
+  if (options_.after_copy) options_.after_copy(copy);
   if (options_.bytes_per_second > 0) {
     std::this_thread::sleep_for(
         std::chrono::duration<double>(copy.bytes / options_.bytes_per_second));

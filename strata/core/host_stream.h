@@ -48,7 +48,9 @@ class HostStream {
     bool shuffle_batches = false;  // The copies of a batch run in random order.
     uint64_t seed = 0;
     // Called before each copy; an error fails the copy, which then moves half of its bytes.
-    std::function<absl::Status(int64_t bytes)> before_copy;
+    std::function<absl::Status(const HostToDeviceCopy& copy)> before_copy;
+    // Called after each copy that moved all of its bytes; may be empty.
+    std::function<void(const HostToDeviceCopy& copy)> after_copy;
   };
 
   explicit HostStream(Options options);

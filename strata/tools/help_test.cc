@@ -57,8 +57,8 @@ TEST_P(HelpTest, SaysItsVersion) {
 INSTANTIATE_TEST_SUITE_P(EveryTool, HelpTest,
                          ::testing::Values("strata/generate/generate",
                                            "strata/generate/generate_benchmark",
-                                           "strata/tools/gguf_inspect",
-                                           "strata/tools/profile_build",
+                                           "strata/tools/gguf_inspect", "strata/tools/pack_build",
+                                           "strata/tools/pack_verify", "strata/tools/profile_build",
                                            "strata/tools/stagebench"));
 
 }  // namespace

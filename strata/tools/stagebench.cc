@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,18 +11,19 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
+#include "strata/cache/experts/expert_files.h"
+#include "strata/cache/experts/model_identity.h"
+#include "strata/cache/pack/pack.h"
 #include "strata/core/cli/byte_size.h"
 #include "strata/core/cli/flag_validators.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/tool_main.h"
-#include "strata/core/cuda_device.h"
 #include "strata/core/device.h"
 #include "strata/core/error.h"
 #include "strata/core/file_descriptor.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/model_config.h"
-#include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/note.h"
 #include "strata/core/pin_budget.h"
@@ -33,15 +35,21 @@
 #include "strata/tools/stage_experiments/report.h"
 #include "strata/tools/stage_experiments/synthetic_model.h"
 #include "strata/tools/stage_experiments/temporary_file.h"
+#include "strata/tools/tool_device.h"
 
 DEFINE_string(model, "", "A GGUF model whose experts are moved. Default: a synthetic one.");
+DEFINE_string(
+    pack, "",
+    "A pack of the model (pack_build --layout): jobs read its experts.bin in place of the "
+    "model's slices, and fills from both are compared.");
 DEFINE_string(synthetic, "",
               "LAYERSxEXPERTSxBYTES of the synthetic model, as in 48x128x1.5MiB; it is written "
               "to $TMPDIR without a name, so nothing stays there. Default: as many experts of "
               "--copy_bytes as the jobs need, 14.8 GiB on a GPU.");
 DEFINE_string(
     arms, "",
-    "Comma-separated experiments: copies, pinning, queued, kernels, readers, jobs. Default: all.");
+    "Comma-separated experiments: copies, pack, pinning, queued, kernels, readers, jobs. Default: "
+    "all.");
 DEFINE_string(device, "auto", "cpu, cuda or auto: a GPU if there is one.");
 DEFINE_bool(quick, false, "Smaller sizes, done in under 20 seconds; the default without a GPU.");
 DEFINE_bool(verify, false,
@@ -65,25 +73,6 @@ namespace {
 constexpr int64_t kMostCopyBytes = int64_t{256} << 20;
 constexpr int kMostSlots = 1 << 20;
 constexpr int kMostReaders = 256;
-
-// It may use half of the memory that is available: the model and its copies need some, too.
-std::unique_ptr<Device> MakeHostDevice() {
-  HostDevice::Options options;
-  options.memory_bytes = ReadPinLimits().available_bytes.value_or(int64_t{4} << 30) / 2;
-  return std::make_unique<HostDevice>(options);
-}
-
-absl::StatusOr<std::unique_ptr<Device>> OpenDevice() {
-  if (FLAGS_device == "cpu") return MakeHostDevice();
-  if (FLAGS_device != "cuda" && FLAGS_device != "auto") {
-    return UsageError(absl::StrCat("--device=", FLAGS_device, " is none of cpu, cuda, auto"));
-  }
-  absl::StatusOr<std::unique_ptr<Device>> device = CreateCudaDevice();
-  if (device.ok() || FLAGS_device == "cuda") return device;
-  Note(absl::StrCat("no GPU here (", device.status().message(),
-                    "): memory of the host stands in for it, and the figures are not of a GPU"));
-  return MakeHostDevice();
-}
 
 // The sizes of a GPU would fill the memory of a machine without one, and its figures mean little.
 absl::StatusOr<Effort> ChooseEffort(const Device& device) {
@@ -154,6 +143,7 @@ void PrintResults(const Device& device, const PinBudget& budget, const Effort& e
     PrintJson({{"device", properties.name},
                {"is_gpu", properties.is_gpu},
                {"model", FLAGS_model.empty() ? "synthetic" : FLAGS_model},
+               {"pack", FLAGS_pack},
                {"copy_bytes", effort.copy_bytes},
                {"pin_budget_bytes", budget.limit_bytes()},
                {"measurements", ReportJson(results)}});
@@ -172,26 +162,38 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   if (!FLAGS_model.empty() && !FLAGS_synthetic.empty()) {
     return UsageError("--model and --synthetic exclude each other");
   }
+  if (!FLAGS_pack.empty() && FLAGS_model.empty()) {
+    return UsageError("--pack goes with --model, whose pack it is");
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> names,
                    ParseExperiments(FLAGS_arms.empty() ? AllExperiments() : FLAGS_arms));
   if (FLAGS_verify && std::find(names.begin(), names.end(), "jobs") == names.end()) {
     return UsageError("--verify checks the slots of jobs, which --arms leaves out");
   }
   ASSIGN_OR_RETURN(const HostMemory::Options stage_memory, StageMemory());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device, OpenDevice());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                   OpenToolDevice(FLAGS_device, ", and the figures are not of a GPU"));
   ASSIGN_OR_RETURN(const Effort effort, ChooseEffort(*device));
   ASSIGN_OR_RETURN(const std::unique_ptr<PinBudget> budget, ChoosePinBudget(*device));
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, OpenModel(effort));
   ASSIGN_OR_RETURN(const ExpertLayout layout, LayoutOf(*file));
+  Bench bench = {.device = *device,
+                 .budget = *budget,
+                 .stage_memory = stage_memory,
+                 .file = *file,
+                 .layout = layout,
+                 .effort = effort};
+  std::unique_ptr<Pack> pack;
+  std::optional<ExpertFiles> experts_of_pack;
+  if (!FLAGS_pack.empty()) {
+    ASSIGN_OR_RETURN(const ModelIdentity identity, ModelIdentity::Of(*file, layout));
+    ASSIGN_OR_RETURN(pack, Pack::OpenFor(FLAGS_pack, *file, layout, identity));
+    bench.pack = &experts_of_pack.emplace(pack->Experts(layout));
+  }
   ASSIGN_OR_RETURN(const std::vector<Measurement> results,
-                   RunExperiments(names, FLAGS_verify,
-                                  {.device = *device,
-                                   .budget = *budget,
-                                   .stage_memory = stage_memory,
-                                   .file = *file,
-                                   .layout = layout,
-                                   .effort = effort}));
+                   RunExperiments(names, FLAGS_verify, bench));
   RETURN_IF_ERROR(file->CheckUnchanged());
+  if (pack != nullptr) RETURN_IF_ERROR(pack->experts().CheckUnchanged());
   PrintResults(*device, *budget, effort, results);
   return absl::OkStatus();
 }
@@ -202,13 +204,14 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   return strata::ToolMain(
       {.usage =
-           "stagebench [--model FILE | --synthetic LAYERSxEXPERTSxBYTES] [flags]\n"
+           "stagebench [--model FILE [--pack DIR] | --synthetic LAYERSxEXPERTSxBYTES] [flags]\n"
            "\n"
            "Measures the path of expert weights from host memory to the device: single copies,\n"
            "pinning, queued copies, kernels that read host memory, and the jobs of an engine.",
        .json = &FLAGS_json,
        .groups = {{.title = "What to measure",
-                   .flags = {"arms LIST", "model FILE", "quick", "device NAME", "verify"},
+                   .flags = {"arms LIST", "model FILE", "pack DIR", "quick", "device NAME",
+                             "verify"},
                    .rare = {"synthetic SHAPE", "copy_bytes SIZE", "slots", "readers"}},
                   {.title = "Memory", .flags = {"pin_budget SIZE"}, .rare = {"stage_memory NAME"}},
                   {.title = "Output", .flags = {"json"}}}},

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/core/file_mapping.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/status_macros.h"
@@ -53,6 +54,17 @@ const ExpertSlices& ExpertFiles::Slices(ExpertId id) const {
   const auto found = slices_.find(id);
   CHECK(found != slices_.end()) << "no " << Describe(id);
   return found->second;
+}
+
+bool ExpertFiles::LieAsBlob(const ExpertSlices& slices) const {
+  const BlobLayout blob = slices.layout();
+  for (int part = 0; part < blob.num_parts(); ++part) {
+    if (slices[part].shard != slices[0].shard ||
+        slices[part].file_offset != slices[0].file_offset + blob.offset(part)) {
+      return false;
+    }
+  }
+  return slices[0].file_offset <= ShardOf(slices[0]).size() - blob.bytes();
 }
 
 absl::Span<const std::byte> ExpertFiles::Mapped(const ExpertSlice& slice) const {

@@ -42,6 +42,9 @@ class ExpertFiles {
   int64_t BlobBytes(ExpertId id) const { return LayoutOf(id).bytes(); }
   int64_t max_blob_bytes() const { return max_blob_bytes_; }
 
+  // Whether slices lie in one file as in their blob: one read or copy of its bytes brings them all.
+  bool LieAsBlob(const ExpertSlices& slices) const;
+
   absl::Span<const FileMapping* const> shards() const { return shards_; }
   const FileMapping& ShardOf(const ExpertSlice& slice) const { return *shards_[slice.shard]; }
   // In the mapping: reading may wait for the disk.

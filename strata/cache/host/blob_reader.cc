@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -16,10 +15,10 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/cache/experts/expert_files.h"
-#include "strata/core/error.h"
 #include "strata/core/file_mapping.h"
 #include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/expert_layout.h"
+#include "strata/core/read_at.h"
 #include "strata/core/status_macros.h"
 
 namespace strata {
@@ -61,6 +60,11 @@ absl::Status BlobReader::Read(ExpertId id, absl::Span<std::byte> blob) {
   const ExpertSlices& slices = files_.Slices(id);
   const BlobLayout layout = slices.layout();
   CHECK_GE(static_cast<int64_t>(blob.size()), layout.bytes());
+  if (files_.LieAsBlob(slices)) {
+    ExpertSlice whole = slices[0];
+    whole.bytes = layout.bytes();
+    return ReadSlice(id, whole, blob.first(static_cast<size_t>(whole.bytes)));
+  }
   for (int i = 0; i < layout.num_parts(); ++i) {
     RETURN_IF_ERROR(ReadSlice(id, slices[i], blob.subspan(layout.offset(i), slices[i].bytes)));
   }
@@ -74,22 +78,8 @@ absl::Status BlobReader::ReadSlice(ExpertId id, const ExpertSlice& slice,
     mapping_bytes_ += slice.bytes;
     return absl::OkStatus();
   }
-  const FileMapping& file = files_.ShardOf(slice);
-  int64_t offset = slice.file_offset;
-  while (!part.empty()) {
-    const ssize_t bytes = pread(file.fd(), part.data(), part.size(), offset);
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < 0) {
-      return IoError(file.path(), absl::StrCat("reading ", files_.Describe(id, slice)), errno);
-    }
-    if (bytes == 0) {
-      return InputError("changed", file.path(),
-                        absl::StrCat("reading ", files_.Describe(id, slice), ": the file ends at ",
-                                     offset, ", ", part.size(), " bytes short"));
-    }
-    part.remove_prefix(bytes);
-    offset += bytes;
-  }
+  RETURN_IF_ERROR(
+      ReadAt(files_.ShardOf(slice), slice.file_offset, part, files_.Describe(id, slice)));
   read_bytes_ += slice.bytes;
   return absl::OkStatus();
 }

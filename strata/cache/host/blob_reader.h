@@ -1,8 +1,9 @@
 // Reads blobs from their files into memory.
 //
 // What lies in the page cache is copied from the mapping. What does not is read with one large
-// request for a slice, so that several threads give the disk a deep queue; a page fault would ask
-// for it piece by piece. Counters say which way the bytes came.
+// request for a slice, or for a blob whose slices lie as in memory, so that several threads give the
+// disk a deep queue; a page fault would ask for it piece by piece. Counters say which way the bytes
+// came.
 //
 // Thread-safe: any number of threads read at once. The files outlive it.
 #ifndef STRATA_CACHE_HOST_BLOB_READER_H_

@@ -62,8 +62,9 @@ void ExpertSource::Prefetch(absl::Span<const ExpertId> ids) const {
 HostBlob ExpertSource::BlobAt(const std::byte* start, HostForm form, ExpertId id) const {
   HostBlob blob;
   blob.form = form;
-  blob.in_one_piece = start != nullptr;
   const ExpertSlices& slices = files().Slices(id);
+  if (start == nullptr && files().LieAsBlob(slices)) start = files().Mapped(slices[0]).data();
+  blob.in_one_piece = start != nullptr;
   const BlobLayout layout = slices.layout();
   for (; blob.num_parts < layout.num_parts(); ++blob.num_parts) {
     const ExpertSlice& slice = slices[blob.num_parts];

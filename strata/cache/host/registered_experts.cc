@@ -16,6 +16,14 @@
 #include "strata/core/pin_budget.h"
 
 namespace strata {
+namespace {
+
+// Of slices that lie as their blob: it is copied as one.
+FileWindow BlobWindow(const ExpertSlices& slices) {
+  return {slices[0].file_offset, slices.layout().bytes()};
+}
+
+}  // namespace
 
 RegisteredExperts::RegisteredExperts(const ExpertFiles& files, Device& device, PinBudget& budget,
                                      int64_t max_piece_bytes)
@@ -50,6 +58,7 @@ int RegisteredExperts::Register(absl::Span<const ExpertId> hottest_first) {
 
 bool RegisteredExperts::Holds(ExpertId id) const {
   const ExpertSlices& slices = files_.Slices(id);
+  if (files_.LieAsBlob(slices)) return mappings_[slices[0].shard].Holds(BlobWindow(slices));
   return std::all_of(slices.begin(), slices.end(), [&](const ExpertSlice& slice) {
     return mappings_[slice.shard].Holds({slice.file_offset, slice.bytes});
   });
@@ -65,7 +74,12 @@ std::vector<std::vector<FileWindow>> RegisteredExperts::WindowsOf(
     absl::Span<const ExpertId> ids) const {
   std::vector<std::vector<FileWindow>> windows(mappings_.size());
   for (const ExpertId id : ids) {
-    for (const ExpertSlice& slice : files_.Slices(id)) {
+    const ExpertSlices& slices = files_.Slices(id);
+    if (files_.LieAsBlob(slices)) {
+      windows[slices[0].shard].push_back(BlobWindow(slices));
+      continue;
+    }
+    for (const ExpertSlice& slice : slices) {
       windows[slice.shard].push_back({slice.file_offset, slice.bytes});
     }
   }

@@ -24,6 +24,9 @@ DEFINE_string(expert_cache, "auto",
 DEFINE_string(
     expert_profile, "",
     "A profile of the model's experts (profile_build makes one): the hottest fill the slots.");
+DEFINE_string(pack, "",
+              "A pack of the model (pack_build --layout): experts are read from it, each in one "
+              "piece.");
 DEFINE_string(
     prefill, "auto",
     "Fill the slots: on (before the first token), off, or auto (while the first tokens are "
@@ -119,8 +122,10 @@ absl::StatusOr<HostPlacement::Options> ParseHost() {
 }  // namespace
 
 absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags() {
-  ExpertPlacement::Options options = {
-      .profile = FLAGS_expert_profile, .lend = FLAGS_lend, .dump_routing = FLAGS_dump_routing};
+  ExpertPlacement::Options options = {.profile = FLAGS_expert_profile,
+                                      .pack = FLAGS_pack,
+                                      .lend = FLAGS_lend,
+                                      .dump_routing = FLAGS_dump_routing};
   if (FLAGS_expert_cache != "auto") {
     const absl::StatusOr<SlotBudget> cache = SlotBudget::Parse(FLAGS_expert_cache);
     if (!cache.ok()) {
@@ -137,7 +142,7 @@ absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags() {
 
 FlagGroup ExpertFlagGroup() {
   return {.title = "Experts",
-          .flags = {"expert_cache SIZE", "expert_profile FILE"},
+          .flags = {"expert_cache SIZE", "expert_profile FILE", "pack DIR"},
           .rare = {"expert_source NAME", "mmap_experts", "host_experts SIZE", "pin_budget SIZE",
                    "stage_memory NAME", "prefill NAME", "verify NAME", "lend", "adapt_every",
                    "adapt_swaps", "adapt_decay X", "adapt_bytes SIZE", "dump_routing FILE"}};

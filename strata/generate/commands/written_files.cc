@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "strata/cache/pack/pack_folder.h"
 #include "strata/core/cli/output_files.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/commands/generate_options.h"
@@ -19,10 +20,15 @@ std::vector<NamedFile> Written(const GenerateOptions& options) {
 }  // namespace
 
 absl::Status CheckWrittenFiles(const GenerateOptions& options) {
-  return CheckOutputs(Written(options), {{"--model", options.model},
-                                         {"--expert_profile", options.open.experts.profile},
-                                         {"--prompt_file", options.prompt_file.value_or("")},
-                                         {"--tokens_file", options.tokens_file.value_or("")}});
+  std::vector<NamedFile> read = {{"--model", options.model},
+                                 {"--expert_profile", options.open.experts.profile},
+                                 {"--prompt_file", options.prompt_file.value_or("")},
+                                 {"--tokens_file", options.tokens_file.value_or("")}};
+  if (const PackFolder pack(options.open.experts.pack); !pack.path().empty()) {
+    read.push_back({"the manifest in --pack", pack.manifest()});
+    read.push_back({"the experts in --pack", pack.experts()});
+  }
+  return CheckOutputs(Written(options), read);
 }
 
 absl::Status CheckWrittenFiles(const GenerateOptions& options, const GgufFile& model) {

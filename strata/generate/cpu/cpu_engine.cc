@@ -176,6 +176,7 @@ absl::Status CpuEngine::RunStep(const StepBatch& batch) {
   if (status.ok()) status = TakeResult(batch);
   // Bytes that went missing while they were read explain whatever else went wrong.
   RETURN_IF_ERROR(file_.CheckUnchanged());
+  RETURN_IF_ERROR(experts_.CheckUnchanged());
   return status.ok() || absl::IsCancelled(status) ? status : WithFile(status, file_.path());
 }
 

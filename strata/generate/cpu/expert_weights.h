@@ -41,6 +41,10 @@ class ExpertWeights {
   virtual void EndStep(const absl::Status& /*outcome*/, absl::Span<const StepRow> /*rows*/,
                        const StepRouting& /*routing*/) {}
 
+  // Whether the files that experts are read from, apart from the model's own, are as they were: see
+  // FileMapping.
+  virtual absl::Status CheckUnchanged() const { return absl::OkStatus(); }
+
   // Around the steps of a prompt, and after its first token was drawn. Memory that BeginPrompt
   // gives, perhaps none, is the engine's to work in until EndPrompt.
   virtual absl::Span<std::byte> BeginPrompt() { return {}; }

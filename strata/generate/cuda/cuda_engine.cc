@@ -542,7 +542,8 @@ absl::StatusOr<const StepResult*> CudaEngine::Finish() {
     if (outcome_.ok()) outcome_ = finished;
   }
   // Bytes that went missing while they were read explain whatever else went wrong.
-  const absl::Status unchanged = file_.CheckUnchanged();
+  absl::Status unchanged = file_.CheckUnchanged();
+  if (unchanged.ok() && experts_ != nullptr) unchanged = experts_->CheckUnchanged();
   if (!unchanged.ok()) outcome_ = unchanged;
   if (ErrorKind(outcome_) == "nan_logits") outcome_ = WithFile(outcome_, file_.path());
   EndBatch(outcome_);

@@ -13,6 +13,7 @@
 #include "glog/logging.h"
 #include "strata/cache/experts/model_identity.h"
 #include "strata/cache/profile/expert_profile_file.h"
+#include "strata/cache/pack/pack.h"
 #include "strata/core/cuda_device.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
@@ -124,13 +125,20 @@ absl::Status TextModel::StartOnCuda(const Options& options) {
 }
 
 absl::Status TextModel::StartOnCpu(const Options& options) {
-  WarmUp(*file_);
-  RETURN_IF_ERROR(file_->CheckUnchanged());
+  if (options.experts.pack.empty()) {
+    WarmUp(*file_);
+    RETURN_IF_ERROR(file_->CheckUnchanged());
+  }
   start_times_.EndPart("warm_up");
   if (options.places_experts) {
     device_ = std::make_unique<HostDevice>();
     ASSIGN_OR_RETURN(placement_,
                      ExpertPlacement::Create(options.experts, *file_, graph_, *device_));
+  }
+  if (placement_ != nullptr && placement_->pack() != nullptr) {
+    WarmUpPack(*file_, placement_->pack()->experts());
+    RETURN_IF_ERROR(file_->CheckUnchanged());
+    RETURN_IF_ERROR(placement_->CheckUnchanged());
   }
   if (placement_ != nullptr) placed_ = std::make_unique<PlacedExperts>(*placement_);
   experts_ = placement_.get();

@@ -6,13 +6,19 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "strata/core/cli/progress.h"
+#include "strata/core/file_mapping.h"
 #include "strata/core/gguf/gguf_file.h"
+#include "strata/core/gguf/gguf_tensor.h"
+#include "strata/core/gguf/tensor_place.h"
 
 namespace strata {
 namespace {
+
+using Bytes = absl::Span<const std::byte>;
 
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kPieceBytes = 4 << 20;
@@ -29,27 +35,43 @@ int64_t AvailableBytes() {
   return 0;
 }
 
-void Touch(absl::Span<const std::byte> bytes) {
+void Touch(Bytes bytes) {
   volatile const std::byte* const data = bytes.data();
   for (size_t i = 0; i < bytes.size(); i += kPageBytes) static_cast<void>(data[i]);
 }
 
-}  // namespace
-
-void WarmUp(const GgufFile& file) {
+void Read(absl::Span<const Bytes> parts) {
   int64_t total = 0;
-  for (const std::unique_ptr<GgufShard>& shard : file.shards()) total += shard->mapping().size();
+  for (const Bytes& part : parts) total += static_cast<int64_t>(part.size());
   if (total > AvailableBytes()) return;
   Progress progress({.label = "loading", .total = total, .unit = Progress::Unit::kBytes});
-  for (const std::unique_ptr<GgufShard>& shard : file.shards()) {
-    absl::Span<const std::byte> left = shard->mapping().bytes();
+  for (Bytes left : parts) {
     while (!left.empty()) {
-      const absl::Span<const std::byte> piece = left.subspan(0, kPieceBytes);
+      const Bytes piece = left.subspan(0, kPieceBytes);
       Touch(piece);
       progress.Add(static_cast<int64_t>(piece.size()));
       left.remove_prefix(piece.size());
     }
   }
+}
+
+}  // namespace
+
+void WarmUp(const GgufFile& file) {
+  std::vector<Bytes> parts;
+  for (const std::unique_ptr<GgufShard>& shard : file.shards()) {
+    parts.push_back(shard->mapping().bytes());
+  }
+  Read(parts);
+}
+
+void WarmUpPack(const GgufFile& file, const FileMapping& experts) {
+  std::vector<Bytes> parts;
+  for (const GgufTensor& tensor : file.tensors()) {
+    if (ClassifyTensor(tensor.name).kind != TensorKind::kExpert) parts.push_back(file.Data(tensor));
+  }
+  parts.push_back(experts.bytes());
+  Read(parts);
 }
 
 }  // namespace strata

@@ -2,6 +2,7 @@
 #ifndef STRATA_GENERATE_LOADING_WARM_UP_H_
 #define STRATA_GENERATE_LOADING_WARM_UP_H_
 
+#include "strata/core/file_mapping.h"
 #include "strata/core/gguf/gguf_file.h"
 
 namespace strata {
@@ -10,6 +11,10 @@ namespace strata {
 // one fault at a time. A file that is larger than the memory that is left is not read: reading its
 // end would drop its beginning. Weights are used in the mapping either way.
 void WarmUp(const GgufFile& file);
+
+// The same of a model whose experts are read from a pack: their slices in the model's files are
+// left alone.
+void WarmUpPack(const GgufFile& file, const FileMapping& experts);
 
 }  // namespace strata
 

@@ -58,9 +58,12 @@ std::vector<float> ExpectedUses(const ExpertProfile& profile, const SwapPolicy::
 // Null; but who named a file for experts is told that it is of no use.
 absl::StatusOr<std::unique_ptr<ExpertPlacement>> NothingToPlace(
     const ExpertPlacement::Options& options, const GgufFile& file) {
-  if (options.profile.empty() && options.dump_routing.empty()) return nullptr;
+  if (options.profile.empty() && options.dump_routing.empty() && options.pack.empty()) {
+    return nullptr;
+  }
   return InputError("no_experts", file.path(),
-                    "the model has no experts: there is no profile to use and no routing to write");
+                    "the model has no experts: there is no profile or pack to use and no routing "
+                    "to write");
 }
 
 std::vector<ExpertId> IdsOf(const ExpertGeometry& geometry, absl::Span<const int> numbers) {
@@ -77,15 +80,25 @@ absl::StatusOr<std::unique_ptr<ExpertPlacement>> ExpertPlacement::Create(
   const ExpertLayout& layout = graph.experts;
   if (layout.empty()) return NothingToPlace(options, file);
   ASSIGN_OR_RETURN(const ModelIdentity identity, ModelIdentity::Of(file, layout));
-  auto experts = absl::WrapUnique(new ExpertPlacement(options, file, layout, device));
+  std::unique_ptr<Pack> pack;
+  if (!options.pack.empty()) {
+    ASSIGN_OR_RETURN(pack, Pack::OpenFor(options.pack, file, layout, identity));
+  }
+  auto experts =
+      absl::WrapUnique(new ExpertPlacement(options, file, layout, std::move(pack), device));
   RETURN_IF_ERROR(experts->Place(identity, kernels));
   RETURN_IF_ERROR(experts->Fill());
   return experts;
 }
 
 ExpertPlacement::ExpertPlacement(const Options& options, const GgufFile& file,
-                                 const ExpertLayout& layout, Device& device)
-    : options_(options), geometry_(layout), files_(file, layout), device_(device) {}
+                                 const ExpertLayout& layout, std::unique_ptr<Pack> pack,
+                                 Device& device)
+    : options_(options),
+      geometry_(layout),
+      pack_(std::move(pack)),
+      files_(pack_ == nullptr ? ExpertFiles(file, layout) : pack_->Experts(layout)),
+      device_(device) {}
 
 ExpertPlacement::~ExpertPlacement() = default;
 

@@ -23,6 +23,7 @@
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/experts/model_identity.h"
 #include "strata/cache/host/host_placement.h"
+#include "strata/cache/pack/pack.h"
 #include "strata/cache/policy/expert_policy.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
@@ -57,6 +58,8 @@ class ExpertPlacement {
     // Empty: as many as pay, on a GPU what its memory holds, on the CPU none.
     std::optional<SlotBudget> cache = {};
     std::string profile;  // A path; empty: none.
+    // A folder; empty: none. Experts are read from its experts.bin in place of the model's slices.
+    std::string pack;
     Prefill prefill = Prefill::kAuto;
     SlotVerify verify = SlotVerify::kSample;
     int lend = 0;  // Slots that each prompt borrows.
@@ -103,6 +106,10 @@ class ExpertPlacement {
 
   const ExpertGeometry& geometry() const { return geometry_; }
   HostPlacement& host() { return *host_; }
+  // Null when experts are read from the model's own files.
+  const Pack* pack() const { return pack_.get(); }
+  // Of the files that experts are read from: see FileMapping.
+  absl::Status CheckUnchanged() const { return files_.CheckUnchanged(); }
 
   // Once, at the end of a run: the trace gets its name.
   absl::Status FinishTrace();
@@ -120,8 +127,9 @@ class ExpertPlacement {
   double pin_ms() const { return host_->pin_ms(); }
 
  private:
+  // `pack` may be null.
   ExpertPlacement(const Options& options, const GgufFile& file, const ExpertLayout& layout,
-                  Device& device);
+                  std::unique_ptr<Pack> pack, Device& device);
   absl::Status Place(const ModelIdentity& identity, const DeviceStream* kernels);
   bool NobodyUsesStages(const SlotPlan& plan) const;
   void TellOfPlacement(uint64_t profile_tokens) const;
@@ -142,6 +150,7 @@ class ExpertPlacement {
 
   const Options options_;
   const ExpertGeometry geometry_;
+  const std::unique_ptr<Pack> pack_;
   const ExpertFiles files_;
   Device& device_;
   std::vector<int> ranking_;          // Of a profile; empty without.

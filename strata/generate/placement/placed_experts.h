@@ -30,6 +30,7 @@ class PlacedExperts : public ExpertWeights {
     placement_.EndStep(DeviceEvent());
     placement_.AddResult(outcome, rows, routing);
   }
+  absl::Status CheckUnchanged() const override { return placement_.CheckUnchanged(); }
   absl::Span<std::byte> BeginPrompt() override { return placement_.BeginPrompt(); }
   void EndPrompt() override { placement_.EndPrompt(); }
   void FirstTokenOut() override { placement_.FirstTokenOut(); }

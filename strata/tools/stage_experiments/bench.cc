@@ -1,5 +1,7 @@
 #include "strata/tools/stage_experiments/bench.h"
 
+#include "strata/cache/experts/expert_files.h"
+
 namespace strata::stagebench {
 
 Effort Effort::Quick() {
@@ -14,6 +16,10 @@ Effort Effort::Quick() {
   effort.refill_slots = 32;
   effort.num_readers = 8;
   return effort;
+}
+
+ExpertFiles ExpertsOf(const Bench& bench) {
+  return bench.pack != nullptr ? *bench.pack : ExpertFiles(bench.file, bench.layout);
 }
 
 }  // namespace strata::stagebench

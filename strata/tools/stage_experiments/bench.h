@@ -4,8 +4,8 @@
 #define STRATA_TOOLS_STAGE_EXPERIMENTS_BENCH_H_
 
 #include <cstdint>
-#include <vector>
 
+#include "strata/cache/experts/expert_files.h"
 #include "strata/core/device.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/gguf/gguf_file.h"
@@ -40,9 +40,14 @@ struct Bench {
   const GgufFile& file;
   const ExpertLayout& layout;
   Effort effort;
+  // The experts of the model as a pack holds them; null without a pack.
+  const ExpertFiles* pack = nullptr;
   // Of large pinned copies to the device, probed in this run; 0 when they could not be pinned.
   double link_gb_per_s = 0;
 };
+
+// From a pack if there is one, else the model's slices.
+ExpertFiles ExpertsOf(const Bench& bench);
 
 }  // namespace strata::stagebench
 

@@ -18,6 +18,7 @@
 #include "strata/tools/stage_experiments/job_experiments.h"
 #include "strata/tools/stage_experiments/kernel_reads.h"
 #include "strata/tools/stage_experiments/measurement.h"
+#include "strata/tools/stage_experiments/pack_experiments.h"
 #include "strata/tools/stage_experiments/pinning_experiments.h"
 #include "strata/tools/stage_experiments/queued_copies.h"
 
@@ -33,6 +34,9 @@ struct Experiment {
 const Experiment kExperiments[] = {
     {"copies", "single copies",
      [](const Bench& bench, bool) { return MeasureSingleCopies(bench); }},
+    // Before anything pins the files.
+    {"pack", "fills from a pack and from slices",
+     [](const Bench& bench, bool verify) { return MeasurePack(bench, verify); }},
     {"pinning", "pinning", [](const Bench& bench, bool) { return MeasurePinning(bench); }},
     {"queued", "queued copies",
      [](const Bench& bench, bool) { return MeasureQueuedCopies(bench); }},
