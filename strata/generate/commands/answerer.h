@@ -2,25 +2,28 @@
 #ifndef STRATA_GENERATE_COMMANDS_ANSWERER_H_
 #define STRATA_GENERATE_COMMANDS_ANSWERER_H_
 
-#include <string>
-#include <vector>
-
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "strata/core/cli/json_output.h"
+#include "strata/generate/chat/jinja/marked_text.h"
 #include "strata/generate/commands/generate_options.h"
 #include "strata/generate/commands/interrupt.h"
 #include "strata/generate/engine/generator.h"
 #include "strata/generate/loading/text_model.h"
+#include "strata/generate/sampling/sampler.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
 
+// Tokens are drawn as the options ask, and else as ChatSampling says in a conversation and by the
+// most likely token elsewhere.
 class Answerer {
  public:
   struct Answer {
     Generation generation;
-    std::string text;  // Empty for a model without a tokenizer.
+    // Without what ends it. Special tokens in it are no content. Empty for a model without a
+    // tokenizer.
+    jinja::MarkedText text;
     Json stats;
   };
 
@@ -32,11 +35,13 @@ class Answerer {
   absl::StatusOr<Answer> Run(absl::Span<const TokenId> prompt);
 
  private:
+  SamplerOptions Sampling() const;
   Generator::Options GeneratorOptions() const;
 
   TextModel& model_;
   const GenerateOptions& options_;
   InterruptHandler& interrupt_;
+  const SamplerOptions sampling_;
   Generator generator_;
 };
 

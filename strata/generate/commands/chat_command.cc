@@ -13,7 +13,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,7 +27,7 @@
 #include "strata/generate/commands/written_files.h"
 #include "strata/generate/engine/generator.h"
 #include "strata/generate/loading/text_model.h"
-#include "strata/generate/tokenizer/token_id.h"
+#include "strata/generate/tokenizer/tokenizer.h"
 
 namespace strata {
 namespace {
@@ -101,14 +100,15 @@ class ChatLoop {
  private:
   absl::Status Answer(std::string message) {
     conversation_.AddUser(std::move(message));
-    ASSIGN_OR_RETURN(const std::vector<TokenId> ids, FittingIds());
-    if (ids.empty()) {
+    ASSIGN_OR_RETURN(const Conversation::Prompt prompt, FittingPrompt());
+    if (prompt.ids.empty()) {
       std::cerr << "(that is longer than the context of " << model_.engine().max_context()
                 << " tokens)\n";
       conversation_.DropLast();
       return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(const Answerer::Answer answer, answerer_.Run(ids));
+    if (options_.chat->shows_prompt) std::cerr << prompt.Text() << std::flush;
+    ASSIGN_OR_RETURN(const Answerer::Answer answer, answerer_.Run(prompt.ids));
     conversation_.AddAnswer(answer.text);
     if (answer.generation.stop_reason == StopReason::kLength) {
       std::cerr << "(cut after " << answer.generation.ids.size() << " tokens)\n";
@@ -119,14 +119,14 @@ class ChatLoop {
 
   // The prompt, with room for an answer of some length, and for that the oldest exchanges
   // forgotten. Empty when even the last message alone does not fit.
-  absl::StatusOr<std::vector<TokenId>> FittingIds() {
+  absl::StatusOr<Conversation::Prompt> FittingPrompt() {
     constexpr int64_t kRoom = 64;
     bool has_forgotten = false;
     while (true) {
-      ASSIGN_OR_RETURN(std::vector<TokenId> ids, conversation_.Ids());
-      const int64_t left = model_.engine().max_context() - static_cast<int64_t>(ids.size());
-      if (left >= std::min(kRoom, options_.max_new)) return ids;
-      if (!conversation_.ForgetOldest()) return left > 0 ? ids : std::vector<TokenId>();
+      ASSIGN_OR_RETURN(Conversation::Prompt prompt, conversation_.NextPrompt());
+      const int64_t left = model_.engine().max_context() - static_cast<int64_t>(prompt.ids.size());
+      if (left >= std::min(kRoom, options_.max_new)) return prompt;
+      if (!conversation_.ForgetOldest()) return left > 0 ? prompt : Conversation::Prompt();
       if (!has_forgotten) std::cerr << "(the context is full: the oldest turns are forgotten)\n";
       has_forgotten = true;
     }
@@ -147,7 +147,9 @@ absl::Status Chat(const GenerateOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model,
                    TextModel::Open(options.model, options.open));
   RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
-  ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(*model, options));
+  ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model->NeedTokenizer());
+  ASSIGN_OR_RETURN(Conversation conversation,
+                   Conversation::Create(model->file(), *tokenizer, options.chat.value()));
   RETURN_IF_ERROR(ChatLoop(*model, options, std::move(conversation)).Run());
   return model->FinishTrace();
 }

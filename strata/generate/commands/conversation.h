@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/generate/chat/answer_starts.h"
 #include "strata/generate/chat/chat_format.h"
 #include "strata/generate/chat/chat_message.h"
-#include "strata/generate/commands/generate_options.h"
-#include "strata/generate/loading/text_model.h"
+#include "strata/generate/chat/jinja/marked_text.h"
+#include "strata/generate/commands/chat_options.h"
+#include "strata/generate/tokenizer/text_piece.h"
 #include "strata/generate/tokenizer/token_id.h"
 #include "strata/generate/tokenizer/tokenizer.h"
 
@@ -21,19 +24,29 @@ namespace strata {
 
 class Conversation {
  public:
-  // In the format that the options name or the file's template shows; begins with the system
-  // message of the options. Errors of ChatFormat::Choose; kind tokenizer_missing. `model` outlives
-  // it.
-  static absl::StatusOr<Conversation> Create(const TextModel& model,
-                                             const GenerateOptions& options);
+  struct Prompt {
+    std::vector<TextPiece> pieces;
+    std::vector<TokenId> ids;
+
+    std::string Text() const;
+  };
+
+  // Written by the template that the options name, or the model's; begins with the system message
+  // of the options. Errors of PromptTemplate and ChatFormat, and of reading the files that the
+  // options name: kind chat_tools for tools that are no JSON array of objects. `tokenizer`, the
+  // file's, outlives it.
+  static absl::StatusOr<Conversation> Create(const GgufFile& file, const Tokenizer& tokenizer,
+                                             const ChatOptions& options);
 
   void AddUser(std::string content);
-  void AddAnswer(std::string content);
+  // Of the model, behind the prompt that NextPrompt gave last.
+  void AddAnswer(jinja::MarkedText content);
   // Takes the user's last message back.
   void DropLast();
 
-  // What the model is to continue.
-  absl::StatusOr<std::vector<TokenId>> Ids() const;
+  // What the model is to continue. Logs once which marks of it are no tokens. Errors of
+  // PromptTemplate::Render.
+  absl::StatusOr<Prompt> NextPrompt();
   // Forgets the oldest exchange. False when only one is left.
   bool ForgetOldest();
 
@@ -41,9 +54,14 @@ class Conversation {
   Conversation(const Tokenizer& tokenizer, ChatFormat format)
       : tokenizer_(&tokenizer), format_(std::move(format)) {}
 
+  void WarnOfMissingMarks();
+
   const Tokenizer* tokenizer_;
   ChatFormat format_;
   std::vector<ChatMessage> messages_;
+  std::vector<TextPiece> prompt_;  // The last one.
+  AnswerStarts starts_;
+  bool has_warned_ = false;
 };
 
 }  // namespace strata

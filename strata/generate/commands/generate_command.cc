@@ -35,13 +35,15 @@ absl::StatusOr<std::vector<TokenId>> EncodePrompt(const GenerateOptions& options
                                                   const TextModel& model,
                                                   const std::string& prompt) {
   ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model.NeedTokenizer());
-  if (!options.chat) {
+  if (!options.chat.has_value()) {
     return tokenizer->Encode(
         prompt, options.parse_special ? SpecialText::kIsToken : SpecialText::kIsPlainText);
   }
-  ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(model, options));
+  ASSIGN_OR_RETURN(Conversation conversation,
+                   Conversation::Create(model.file(), *tokenizer, *options.chat));
   conversation.AddUser(prompt);
-  return conversation.Ids();
+  ASSIGN_OR_RETURN(Conversation::Prompt written, conversation.NextPrompt());
+  return std::move(written.ids);
 }
 
 absl::StatusOr<std::vector<TokenId>> PromptIds(const GenerateOptions& options, TextModel& model) {
@@ -68,7 +70,7 @@ void PrintAnswer(const TextModel& model, const std::vector<TokenId>& prompt,
                  const Answerer::Answer& answer) {
   PrintJson({{"prompt_ids", prompt},
              {"ids", answer.generation.ids},
-             {"text", model.tokenizer() != nullptr ? Json(answer.text) : Json()},
+             {"text", model.tokenizer() != nullptr ? Json(answer.text.text()) : Json()},
              {"stop_reason", std::string(NameOf(answer.generation.stop_reason))},
              {"prompt_batch", model.engine().prompt_batch()},
              {"stats", answer.stats}});

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "strata/core/cli/output_files.h"
 #include "strata/core/gguf/gguf_file.h"
+#include "strata/generate/commands/chat_options.h"
 #include "strata/generate/commands/generate_options.h"
 
 namespace strata {
@@ -19,10 +20,13 @@ std::vector<NamedFile> Written(const GenerateOptions& options) {
 }  // namespace
 
 absl::Status CheckWrittenFiles(const GenerateOptions& options) {
+  const ChatOptions chat = options.chat.value_or(ChatOptions());
   return CheckOutputs(Written(options), {{"--model", options.model},
                                          {"--expert_profile", options.open.experts.profile},
                                          {"--prompt_file", options.prompt_file.value_or("")},
-                                         {"--tokens_file", options.tokens_file.value_or("")}});
+                                         {"--tokens_file", options.tokens_file.value_or("")},
+                                         {"--chat_template", chat.template_file},
+                                         {"--tools", chat.tools_file}});
 }
 
 absl::Status CheckWrittenFiles(const GenerateOptions& options, const GgufFile& model) {
