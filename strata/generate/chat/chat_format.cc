@@ -47,6 +47,12 @@ Value ValueOf(const ChatMessage& message) {
   Dict dict;
   dict.Set("role", Value::String(NameOf(message.role)));
   dict.Set("content", Value::String(WellFormed(message.content), /*budget=*/nullptr));
+  if (!message.thinking.empty()) {
+    // Two names are in use for it.
+    const Value thinking = Value::String(WellFormed(message.thinking), /*budget=*/nullptr);
+    dict.Set("thinking", thinking);
+    dict.Set("reasoning_content", thinking);
+  }
   return Value::DictOf(std::move(dict), /*budget=*/nullptr);
 }
 

@@ -125,6 +125,24 @@ TEST_F(ChatFormatTest, GivesTheModelItsOwnSpecialTokensBack) {
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 1), 4);
 }
 
+TEST_F(ChatFormatTest, TellsTheTemplateWhatTheModelThought) {
+  const ChatFormat format =
+      Create(
+          "{% for m in messages %}{{ m.content }}|{{ m.thinking }}|{{ m.reasoning_content }};"
+          "{% endfor %}")
+          .value();
+  const std::vector<TextPiece> pieces =
+      format
+          .Format({ChatMessage::User("Q"),
+                   {ChatMessage::Role::kAssistant, jinja::MarkedText("A", true),
+                    jinja::MarkedText("T", true)}},
+                  {})
+          .value();
+  std::string text;
+  for (const TextPiece& piece : pieces) text += piece.text;
+  EXPECT_EQ(text, "Q||;A|T|T;");
+}
+
 TEST_F(ChatFormatTest, JoinsMarksAndContentAsTheWholeTextWouldBe) {
   const Messages messages = {ChatMessage::System("Be brief."), ChatMessage::User("\nHi\n")};
   EXPECT_EQ(Ids(messages),

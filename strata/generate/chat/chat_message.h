@@ -23,6 +23,8 @@ struct ChatMessage {
   // What people wrote is content. Of an answer the special tokens that the model drew, such as
   // "</think>", are not: they are to be those tokens again.
   jinja::MarkedText content;
+  // Of an answer, where the model keeps it apart from what it says; empty: none.
+  jinja::MarkedText thinking = {};
 };
 
 }  // namespace strata

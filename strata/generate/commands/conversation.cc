@@ -1,6 +1,7 @@
 #include "strata/generate/commands/conversation.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,11 +12,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "glog/logging.h"
 #include "nlohmann/json.hpp"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/chat/channel_answer.h"
 #include "strata/generate/chat/chat_format.h"
 #include "strata/generate/chat/chat_message.h"
 #include "strata/generate/chat/jinja/marked_text.h"
@@ -96,8 +99,13 @@ void Conversation::AddUser(std::string content) {
   messages_.push_back(ChatMessage::User(std::move(content)));
 }
 
-void Conversation::AddAnswer(jinja::MarkedText content) {
-  messages_.push_back({ChatMessage::Role::kAssistant, std::move(content)});
+void Conversation::AddAnswer(absl::Span<const TokenId> ids, jinja::MarkedText text) {
+  ChatMessage message = {ChatMessage::Role::kAssistant, std::move(text)};
+  if (std::optional<ChannelAnswer> channels = ReadChannels(*tokenizer_, ids)) {
+    message.content = jinja::MarkedText(std::move(channels->content), /*is_content=*/true);
+    message.thinking = jinja::MarkedText(std::move(channels->thinking), /*is_content=*/true);
+  }
+  messages_.push_back(std::move(message));
   starts_.Add(prompt_);
 }
 

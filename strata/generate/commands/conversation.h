@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/chat/answer_starts.h"
 #include "strata/generate/chat/chat_format.h"
@@ -39,8 +40,8 @@ class Conversation {
                                              const ChatOptions& options);
 
   void AddUser(std::string content);
-  // Of the model, behind the prompt that NextPrompt gave last.
-  void AddAnswer(jinja::MarkedText content);
+  // Of the model, behind the prompt that NextPrompt gave last: what it drew, and that as text.
+  void AddAnswer(absl::Span<const TokenId> ids, jinja::MarkedText text);
   // Takes the user's last message back.
   void DropLast();
 
