@@ -44,6 +44,8 @@ DEFINE_bool(parse_special, false,
             "With --prompt, --prompt_file or --tokenize: texts of control tokens, like <|im_end|>, "
             "are those tokens.");
 
+DECLARE_bool(chat);  // chat_flags.h has what goes with it.
+
 DEFINE_int32(max_new, 256, "Tokens to generate, at most.");
 DEFINE_bool(ignore_eos, false, "Go on after a token that ends the text.");
 DEFINE_string(stop, "", "End before this text. Escapes are understood: \\n is the end of a line.");
@@ -199,7 +201,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   }
   const int num_prompts = IsGiven("prompt") + IsGiven("prompt_file") + IsGiven("tokens_file");
   const int num_tokenizer = IsGiven("tokenize") + IsGiven("detokenize");
-  const bool is_chat = IsGiven("chat") && num_prompts == 0;
+  const bool is_chat = FLAGS_chat && num_prompts == 0;
   if (num_prompts + num_tokenizer + is_chat != 1) {
     return UsageError(
         "give one of --prompt, --prompt_file, --tokens_file, --chat, --tokenize and --detokenize");

@@ -149,7 +149,7 @@ absl::Status Chat(const GenerateOptions& options) {
   RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
   ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model->NeedTokenizer());
   ASSIGN_OR_RETURN(Conversation conversation,
-                   Conversation::Create(model->file(), *tokenizer, options.chat.value()));
+                   Conversation::Create(model->file(), *tokenizer, *options.chat));
   RETURN_IF_ERROR(ChatLoop(*model, options, std::move(conversation)).Run());
   return model->FinishTrace();
 }

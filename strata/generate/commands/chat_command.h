@@ -7,7 +7,7 @@
 
 namespace strata {
 
-// Answers on stdout; the prompt sign and remarks go to stderr, the sign only when stdin is a
+// There are chat options. Answers on stdout; the prompt sign and remarks go to stderr, the sign only when stdin is a
 // terminal. Ctrl-C stops an answer, which is kept as far as it came; at the prompt it leaves, as do
 // /exit and the end of the input.
 absl::Status Chat(const GenerateOptions& options);

@@ -124,12 +124,15 @@ absl::StatusOr<Conversation::Prompt> Conversation::NextPrompt() {
 }
 
 void Conversation::WarnOfMissingMarks() {
-  if (has_warned_) return;
-  has_warned_ = true;
-  const std::vector<std::string> missing = MissingMarks(prompt_, *tokenizer_);
+  std::vector<std::string> missing = MissingMarks(prompt_, *tokenizer_);
+  const auto is_known = [&](const std::string& mark) {
+    return std::find(missing_marks_.begin(), missing_marks_.end(), mark) != missing_marks_.end();
+  };
+  missing.erase(std::remove_if(missing.begin(), missing.end(), is_known), missing.end());
   if (missing.empty()) return;
   LOG(WARNING) << "the chat template writes " << absl::StrJoin(missing, ", ")
                << ", which are no tokens of this vocabulary: the model reads their letters";
+  missing_marks_.insert(missing_marks_.end(), missing.begin(), missing.end());
 }
 
 bool Conversation::ForgetOldest() {

@@ -45,7 +45,7 @@ class Conversation {
   // Takes the user's last message back.
   void DropLast();
 
-  // What the model is to continue. Logs once which marks of it are no tokens. Errors of
+  // What the model is to continue. Marks of it that are no tokens are logged, each once. Errors of
   // PromptTemplate::Render.
   absl::StatusOr<Prompt> NextPrompt();
   // Forgets the oldest exchange. False when only one is left.
@@ -62,7 +62,7 @@ class Conversation {
   std::vector<ChatMessage> messages_;
   std::vector<TextPiece> prompt_;  // The last one.
   AnswerStarts starts_;
-  bool has_warned_ = false;
+  std::vector<std::string> missing_marks_;  // That were logged.
 };
 
 }  // namespace strata

@@ -187,6 +187,7 @@ TEST(GenerateCommandTest, SaysWhatIsWrongAndWhoseFaultItIs) {
       {{"--prompt=a", "--tokens_file=b"}, 1, "give one of"},
       {{"--prompt="}, 1, "prompt is empty"},
       {{"--chat", "--prompt="}, 1, "prompt is empty"},
+      {{"--chat=false"}, 1, "give one of"},
       {{"--prompt=a", "file"}, 1, "\"file\" is no flag"},
       {{"--prompt=a", "--temperature=-1"}, 1, "--temperature"},
       {{"--prompt=a", "--temperature=nan"}, 1, "--temperature"},

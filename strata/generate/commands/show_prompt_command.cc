@@ -20,7 +20,7 @@ absl::Status ShowPrompt(const GenerateOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(options.model));
   ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, LoadTokenizer(*file));
   ASSIGN_OR_RETURN(Conversation conversation,
-                   Conversation::Create(*file, *tokenizer, options.chat.value()));
+                   Conversation::Create(*file, *tokenizer, *options.chat));
   absl::StatusOr<std::string> text = options.prompt.value_or("");
   if (options.prompt_file.has_value()) text = ReadText(*options.prompt_file);
   RETURN_IF_ERROR(text.status());
