@@ -20,8 +20,7 @@ struct ChatMessage {
   }
 
   Role role;
-  // What people wrote is content. Of an answer the special tokens that the model drew, such as
-  // "</think>", are not: they are to be those tokens again.
+  // What people wrote is content. Of an answer, special tokens are not (answer_message.h).
   jinja::MarkedText content;
   // Of an answer, where the model keeps it apart from what it says; empty: none.
   jinja::MarkedText thinking = {};

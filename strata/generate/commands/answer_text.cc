@@ -24,31 +24,30 @@ size_t PartOfStop(absl::string_view text, absl::string_view stop) {
 }  // namespace
 
 AnswerText::AnswerText(const Tokenizer& tokenizer, std::string stop)
-    : tokenizer_(tokenizer), stop_(std::move(stop)), detokenizer_(tokenizer, {}) {}
+    : num_tokens_(tokenizer.num_tokens()), stop_(std::move(stop)), detokenizer_(tokenizer, {}) {}
 
 std::string AnswerText::Add(TokenId id) {
-  if (is_stopped_ || id >= tokenizer_.num_tokens()) return "";
-  waiting_.Append(detokenizer_.Add(id), /*is_content=*/!tokenizer_.IsSpecial(id));
+  if (is_stopped_ || id >= num_tokens_) return "";
+  waiting_ += detokenizer_.Add(id);
   return Take(/*at_end=*/false);
 }
 
 std::string AnswerText::Finish() {
   if (is_stopped_) return "";
-  waiting_.Append(detokenizer_.Finish(), /*is_content=*/true);
+  waiting_ += detokenizer_.Finish();
   return Take(/*at_end=*/true);
 }
 
 std::string AnswerText::Take(bool at_end) {
-  const std::string& text = waiting_.text();
-  const size_t stop = stop_.empty() ? std::string::npos : text.find(stop_);
+  const size_t stop = stop_.empty() ? std::string::npos : waiting_.find(stop_);
   is_stopped_ = stop != std::string::npos;
   const size_t size = is_stopped_ ? stop
-                      : at_end    ? text.size()
-                                  : text.size() - PartOfStop(text, stop_);
-  const jinja::MarkedText taken = waiting_.Part(0, size);
-  waiting_ = waiting_.Part(size, text.size());
-  text_.Append(taken);
-  return taken.text();
+                      : at_end    ? waiting_.size()
+                                  : waiting_.size() - PartOfStop(waiting_, stop_);
+  std::string taken = waiting_.substr(0, size);
+  waiting_.erase(0, size);
+  text_ += taken;
+  return taken;
 }
 
 }  // namespace strata

@@ -7,7 +7,6 @@
 
 #include <string>
 
-#include "strata/generate/chat/jinja/marked_text.h"
 #include "strata/generate/tokenizer/detokenizer.h"
 #include "strata/generate/tokenizer/token_id.h"
 #include "strata/generate/tokenizer/tokenizer.h"
@@ -27,18 +26,16 @@ class AnswerText {
   // Whether the stop text has come. What follows it is dropped.
   bool is_stopped() const { return is_stopped_; }
   // All that was handed out.
-  const std::string& text() const { return text_.text(); }
-  // The same, where special tokens that are shown, like "</think>", are no content.
-  const jinja::MarkedText& marked_text() const { return text_; }
+  const std::string& text() const { return text_; }
 
  private:
   std::string Take(bool at_end);
 
-  const Tokenizer& tokenizer_;
+  const int num_tokens_;
   const std::string stop_;
   Detokenizer detokenizer_;
-  jinja::MarkedText waiting_;
-  jinja::MarkedText text_;
+  std::string waiting_;
+  std::string text_;
   bool is_stopped_ = false;
 };
 

@@ -2,19 +2,16 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "strata/core/gguf/gguf_file.h"
-#include "strata/generate/chat/jinja/marked_text.h"
 #include "strata/generate/tokenizer/load_tokenizer.h"
 #include "strata/generate/tokenizer/text_piece.h"
 #include "strata/generate/tokenizer/token_id.h"
 #include "strata/generate/tokenizer/tokenizer.h"
-#include "strata/generate/tokenizer/vocabulary.h"
 
 namespace strata {
 namespace {
@@ -75,20 +72,6 @@ TEST_F(AnswerTextTest, NeverGivesHalfACharacter) {
   AnswerText answer(*tokenizer_, "");
   for (size_t i = 0; i + 1 < ids.size(); ++i) EXPECT_EQ(answer.Add(ids[i]), "");
   EXPECT_EQ(answer.Add(ids.back()), "𐍈");
-}
-
-TEST(AnswerTextOfVocabularyTest, KnowsWhichOfItIsASpecialToken) {
-  Vocabulary vocabulary;
-  vocabulary.tokens = {"a", "</think>", "<|im_end|>"};
-  vocabulary.types = {TokenType::kNormal, TokenType::kUserDefined, TokenType::kControl};
-  const std::unique_ptr<Tokenizer> tokenizer = Tokenizer::Create(std::move(vocabulary)).value();
-  AnswerText answer(*tokenizer, "thi");
-  for (const TokenId id : {0, 2, 1, 0}) answer.Add(id);
-  answer.Finish();
-  EXPECT_EQ(answer.text(), "a</");
-  jinja::MarkedText expected("a", /*is_content=*/true);
-  expected.Append("</", /*is_content=*/false);
-  EXPECT_EQ(answer.marked_text().Pieces(), expected.Pieces());
 }
 
 TEST_F(AnswerTextTest, IdsBeyondTheTokenizersHaveNoText) {

@@ -86,7 +86,7 @@ absl::StatusOr<Answerer::Answer> Answerer::Run(absl::Span<const TokenId> prompt)
   ASSIGN_OR_RETURN(answer.generation, generator_.Run(prompt, callbacks));
   if (text.has_value()) {
     stream.Print(text->Finish());
-    answer.text = text->marked_text();
+    answer.text = text->text();
   }
   stream.Print("\n");
   answer.stats = StatsJson(answer.generation, model_, before);

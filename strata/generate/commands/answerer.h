@@ -2,10 +2,12 @@
 #ifndef STRATA_GENERATE_COMMANDS_ANSWERER_H_
 #define STRATA_GENERATE_COMMANDS_ANSWERER_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "strata/core/cli/json_output.h"
-#include "strata/generate/chat/jinja/marked_text.h"
 #include "strata/generate/commands/generate_options.h"
 #include "strata/generate/commands/interrupt.h"
 #include "strata/generate/engine/generator.h"
@@ -21,9 +23,7 @@ class Answerer {
  public:
   struct Answer {
     Generation generation;
-    // Without what ends it. Special tokens in it are no content. Empty for a model without a
-    // tokenizer.
-    jinja::MarkedText text;
+    std::string text;  // Empty for a model without a tokenizer.
     Json stats;
   };
 

@@ -109,7 +109,7 @@ class ChatLoop {
     }
     if (options_.chat->shows_prompt) std::cerr << prompt.Text() << std::flush;
     ASSIGN_OR_RETURN(const Answerer::Answer answer, answerer_.Run(prompt.ids));
-    conversation_.AddAnswer(answer.generation.ids, answer.text);
+    conversation_.AddAnswer(answer.generation.ids, answer.text.size());
     if (answer.generation.stop_reason == StopReason::kLength) {
       std::cerr << "(cut after " << answer.generation.ids.size() << " tokens)\n";
     }

@@ -1,7 +1,7 @@
 #include "strata/generate/commands/conversation.h"
 
 #include <algorithm>
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,10 +18,9 @@
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/status_macros.h"
-#include "strata/generate/chat/channel_answer.h"
+#include "strata/generate/chat/answer_message.h"
 #include "strata/generate/chat/chat_format.h"
 #include "strata/generate/chat/chat_message.h"
-#include "strata/generate/chat/jinja/marked_text.h"
 #include "strata/generate/chat/missing_marks.h"
 #include "strata/generate/chat/prompt_template.h"
 #include "strata/generate/commands/chat_options.h"
@@ -99,13 +98,8 @@ void Conversation::AddUser(std::string content) {
   messages_.push_back(ChatMessage::User(std::move(content)));
 }
 
-void Conversation::AddAnswer(absl::Span<const TokenId> ids, jinja::MarkedText text) {
-  ChatMessage message = {ChatMessage::Role::kAssistant, std::move(text)};
-  if (std::optional<ChannelAnswer> channels = ReadChannels(*tokenizer_, ids)) {
-    message.content = jinja::MarkedText(std::move(channels->content), /*is_content=*/true);
-    message.thinking = jinja::MarkedText(std::move(channels->thinking), /*is_content=*/true);
-  }
-  messages_.push_back(std::move(message));
+void Conversation::AddAnswer(absl::Span<const TokenId> ids, size_t shown_bytes) {
+  messages_.push_back(AnswerMessage(*tokenizer_, ids, shown_bytes));
   starts_.Add(prompt_);
 }
 

@@ -5,6 +5,7 @@
 #ifndef STRATA_GENERATE_COMMANDS_CONVERSATION_H_
 #define STRATA_GENERATE_COMMANDS_CONVERSATION_H_
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +16,6 @@
 #include "strata/generate/chat/answer_starts.h"
 #include "strata/generate/chat/chat_format.h"
 #include "strata/generate/chat/chat_message.h"
-#include "strata/generate/chat/jinja/marked_text.h"
 #include "strata/generate/commands/chat_options.h"
 #include "strata/generate/tokenizer/text_piece.h"
 #include "strata/generate/tokenizer/token_id.h"
@@ -40,8 +40,8 @@ class Conversation {
                                              const ChatOptions& options);
 
   void AddUser(std::string content);
-  // Of the model, behind the prompt that NextPrompt gave last: what it drew, and that as text.
-  void AddAnswer(absl::Span<const TokenId> ids, jinja::MarkedText text);
+  // Of the model, behind the prompt that NextPrompt gave last: see AnswerMessage.
+  void AddAnswer(absl::Span<const TokenId> ids, size_t shown_bytes);
   // Takes the user's last message back.
   void DropLast();
 

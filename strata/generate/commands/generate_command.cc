@@ -70,7 +70,7 @@ void PrintAnswer(const TextModel& model, const std::vector<TokenId>& prompt,
                  const Answerer::Answer& answer) {
   PrintJson({{"prompt_ids", prompt},
              {"ids", answer.generation.ids},
-             {"text", model.tokenizer() != nullptr ? Json(answer.text.text()) : Json()},
+             {"text", model.tokenizer() != nullptr ? Json(answer.text) : Json()},
              {"stop_reason", std::string(NameOf(answer.generation.stop_reason))},
              {"prompt_batch", model.engine().prompt_batch()},
              {"stats", answer.stats}});
