@@ -27,14 +27,18 @@
 #include "strata/core/status_macros.h"
 #include "strata/core/utf8.h"
 #include "strata/generate/commands/chat_command.h"
+#include "strata/generate/commands/chat_flags.h"
 #include "strata/generate/commands/expert_flags.h"
 #include "strata/generate/commands/generate_command.h"
 #include "strata/generate/commands/generate_options.h"
+#include "strata/generate/commands/sampling_flags.h"
+#include "strata/generate/commands/show_prompt_command.h"
 #include "strata/generate/commands/tokenize_command.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/kv_type.h"
 #include "strata/generate/kernels/isa.h"
 #include "strata/generate/loading/text_model.h"
+#include "strata/generate/sampling/sampling_request.h"
 
 DEFINE_string(
     model, "",
@@ -52,11 +56,8 @@ DEFINE_string(
 DEFINE_bool(parse_special, false,
             "With --prompt, --prompt_file or --tokenize: texts of control tokens, like <|im_end|>, "
             "are those tokens.");
-DEFINE_bool(chat, false,
-            "The prompt is a message to the model, which answers it. Without a prompt: a "
-            "conversation, each line that is typed a message.");
-DEFINE_string(system, "", "With --chat: a system message before the first.");
-DEFINE_string(chat_format, "", "With --chat: a format by its name, instead of the file's own.");
+
+DECLARE_bool(chat);  // chat_flags.h has what goes with it.
 
 DEFINE_int32(max_new, 256, "Tokens to generate, at most.");
 DEFINE_bool(ignore_eos, false, "Go on after a token that ends the text.");
@@ -64,13 +65,6 @@ DEFINE_string(
     stop, "",
     "End before this text, which may be that of a control token, like <|im_end|>. Escapes "
     "are understood: \\n is the end of a line.");
-DEFINE_double(temperature, 0, "0: always the most likely token; higher is more varied.");
-DEFINE_int32(top_k, 0, "Draw from so many of the most likely tokens; 0: from all.");
-DEFINE_double(top_p, 1, "Draw from the most likely tokens that together have this probability.");
-DEFINE_double(min_p, 0, "Draw from tokens at least this probable relative to the likeliest one.");
-DEFINE_double(repetition_penalty, 1, "Above 1: recent tokens become less likely.");
-DEFINE_int32(repetition_window, 64, "How many tokens are recent; 0: all.");
-DEFINE_uint64(seed, 0, "Of the random draws. The same seed gives the same text.");
 
 DEFINE_int32(threads, 0,
              "Threads that compute. Default: one for each CPU that this process may use.");
@@ -102,8 +96,6 @@ DEFINE_string(
     "Print the text of the token ids in this file, separated by white space; - is stdin.");
 
 DEFINE_validator(max_new, &strata::IsNotNegative);
-DEFINE_validator(top_k, &strata::IsNotNegative);
-DEFINE_validator(repetition_window, &strata::IsNotNegative);
 DEFINE_validator(threads, &strata::IsNotNegative);
 DEFINE_validator(max_context, &strata::IsNotNegative);
 DEFINE_validator(prompt_batch, &strata::IsPositive);
@@ -172,24 +164,14 @@ absl::StatusOr<TextModel::Options> OpenOptionsFromFlags() {
   return options;
 }
 
-absl::StatusOr<SamplerOptions> SamplingOptions() {
-  if (!(FLAGS_temperature >= 0 && std::isfinite(FLAGS_temperature))) {
-    return UsageError("--temperature must not be negative");
+absl::StatusOr<SamplingRequest> Sampling() {
+  ASSIGN_OR_RETURN(SamplingRequest sampling, SamplingFromFlags());
+  // A model as small as the project's own goes in circles when nothing keeps it from that.
+  if (!IsGiven("model") && !sampling.repetition_penalty.has_value()) {
+    sampling.repetition_penalty = 1.2f;
+    sampling.repetition_window = sampling.repetition_window.value_or(0);
   }
-  if (!(FLAGS_top_p > 0 && FLAGS_top_p <= 1)) {
-    return UsageError("--top_p must be above 0 and at most 1");
-  }
-  if (!(FLAGS_min_p >= 0 && FLAGS_min_p <= 1)) return UsageError("--min_p must be from 0 to 1");
-  if (!(FLAGS_repetition_penalty > 0 && std::isfinite(FLAGS_repetition_penalty))) {
-    return UsageError("--repetition_penalty must be above 0");
-  }
-  return SamplerOptions{.temperature = static_cast<float>(FLAGS_temperature),
-                        .top_k = FLAGS_top_k,
-                        .top_p = static_cast<float>(FLAGS_top_p),
-                        .min_p = static_cast<float>(FLAGS_min_p),
-                        .repetition_penalty = static_cast<float>(FLAGS_repetition_penalty),
-                        .repetition_window = FLAGS_repetition_window,
-                        .seed = FLAGS_seed};
+  return sampling;
 }
 
 // The words of the command line that are no flags are a prompt, unless they are a file that somebody
@@ -213,9 +195,6 @@ absl::StatusOr<GenerateOptions> Options(const std::vector<std::string>& words) {
                              .prompt_file = ValueIfGiven("prompt_file", FLAGS_prompt_file),
                              .tokens_file = ValueIfGiven("tokens_file", FLAGS_tokens_file),
                              .parse_special = FLAGS_parse_special,
-                             .chat = FLAGS_chat,
-                             .system = FLAGS_system,
-                             .chat_format = FLAGS_chat_format,
                              .max_new = FLAGS_max_new,
                              .ignore_eos = FLAGS_ignore_eos,
                              .stats = FLAGS_stats,
@@ -223,7 +202,8 @@ absl::StatusOr<GenerateOptions> Options(const std::vector<std::string>& words) {
                              .dump_logits = FLAGS_dump_logits};
   ASSIGN_OR_RETURN(options.model, ModelPath());
   ASSIGN_OR_RETURN(options.open, OpenOptionsFromFlags());
-  ASSIGN_OR_RETURN(options.sampling, SamplingOptions());
+  ASSIGN_OR_RETURN(options.chat, ChatOptionsFromFlags());
+  ASSIGN_OR_RETURN(options.sampling, Sampling());
   if (!absl::CUnescape(FLAGS_stop, &options.stop)) {
     return UsageError(absl::StrCat("--stop has a wrong escape: ", FLAGS_stop));
   }
@@ -258,13 +238,13 @@ absl::Status RunTokenizer() {
 
 absl::Status RunGenerator(const std::vector<std::string>& words, int num_prompts) {
   ASSIGN_OR_RETURN(const GenerateOptions options, Options(words));
-  if (!options.chat && (IsGiven("system") || IsGiven("chat_format"))) {
-    return UsageError("--system and --chat_format go with --chat");
-  }
-  if (options.chat && options.tokens_file.has_value()) {
+  if (options.chat.has_value() && options.tokens_file.has_value()) {
     return UsageError("--chat takes text and not --tokens_file");
   }
-  if (num_prompts == 1) return GenerateAnswer(options);
+  if (num_prompts == 1) {
+    return options.chat.has_value() && options.chat->shows_prompt ? ShowPrompt(options)
+                                                                  : GenerateAnswer(options);
+  }
   if (options.json || !options.dump_logits.empty()) {
     return UsageError("--json and --dump_logits want a prompt");
   }
@@ -298,7 +278,9 @@ const std::vector<FlagGroup>& Groups() {
       {.title = "Sampling",
        .flags = {"temperature X", "top_p X", "top_k", "seed"},
        .rare = {"min_p X", "repetition_penalty X", "repetition_window"}},
-      {.title = "Chat", .flags = {"chat", "system TEXT"}, .rare = {"chat_format NAME"}},
+      {.title = "Chat",
+       .flags = {"chat", "system TEXT", "template_args JSON", "tools FILE"},
+       .rare = {"chat_template FILE", "chat_format NAME", "show_prompt"}},
       ExpertFlagGroup(),
       {.title = "Machine",
        .flags = {"device NAME", "vram_limit SIZE", "max_context", "threads"},

@@ -1,192 +1,126 @@
 #include "strata/generate/chat/chat_format.h"
 
-#include <cstddef>
 #include <optional>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
-#include "absl/time/time.h"
+#include "absl/strings/string_view.h"
+#include "glog/logging.h"
 #include "strata/core/error.h"
-#include "strata/core/gguf/gguf_value.h"
 #include "strata/core/status_macros.h"
-#include "strata/generate/chat/chat_template.h"
+#include "strata/core/utf8.h"
+#include "strata/generate/chat/jinja/marked_text.h"
+#include "strata/generate/chat/jinja/value_from_json.h"
+#include "strata/generate/tokenizer/token_id.h"
+#include "strata/generate/tokenizer/vocabulary.h"
 
 namespace strata {
 namespace {
 
-using Role = ChatMessage::Role;
+using jinja::Dict;
+using jinja::MarkedText;
+using jinja::Value;
 
-constexpr absl::string_view kTemplateKey = "tokenizer.chat_template";
-constexpr absl::string_view kReasoningEnd = "</think>";
+absl::string_view NameOf(ChatMessage::Role role) {
+  switch (role) {
+    case ChatMessage::Role::kSystem:
+      return "system";
+    case ChatMessage::Role::kUser:
+      return "user";
+    case ChatMessage::Role::kAssistant:
+      return "assistant";
+  }
+  LOG(FATAL) << "no such role";
+}
 
-absl::StatusOr<ChatStyle> StyleOfFile(const GgufFile& file) {
-  const auto error = [&](absl::string_view kind, absl::string_view problem) {
-    return InputError(kind, file.path(),
-                      absl::StrCat(kTemplateKey, " ", problem,
-                                   "; --chat_format names a format: ", ChatStyleNames()));
+// Strings of templates are UTF-8.
+MarkedText WellFormed(const MarkedText& text) {
+  MarkedText result;
+  for (const MarkedText::Piece& piece : text.Pieces()) {
+    result.Append(ReplaceIllFormedUtf8(piece.text), piece.is_content);
+  }
+  return result;
+}
+
+// The role is the program's word, and many templates make a mark of it.
+Value ValueOf(const ChatMessage& message) {
+  Dict dict;
+  dict.Set("role", Value::String(NameOf(message.role)));
+  dict.Set("content", Value::String(WellFormed(message.content), /*budget=*/nullptr));
+  if (!message.thinking.empty()) {
+    // Two names are in use for it.
+    const Value thinking = Value::String(WellFormed(message.thinking), /*budget=*/nullptr);
+    dict.Set("thinking", thinking);
+    dict.Set("reasoning_content", thinking);
+  }
+  return Value::DictOf(std::move(dict), /*budget=*/nullptr);
+}
+
+void SetSpecialTokens(const Tokenizer& tokenizer, Dict& variables) {
+  const Vocabulary::SpecialIds& ids = tokenizer.special_ids();
+  const auto set = [&](absl::string_view name, std::optional<TokenId> id) {
+    if (!id.has_value()) return;
+    variables.Set(name, Value::String(ReplaceIllFormedUtf8(tokenizer.BytesOf(*id))));
   };
-  const GgufValue* value = file.FindKey(kTemplateKey);
-  if (value == nullptr) return error("chat_template", "is not there");
-  const std::optional<absl::string_view> text = value->AsString();
-  if (!text) return error("key_type", "is not a string");
-  std::optional<ChatStyle> style = RecognizeChatTemplate(*text);
-  if (!style) return error("chat_template", "is of no known format");
-  return *std::move(style);
+  // Templates put these two next to text without asking whether they are there.
+  variables.Set("bos_token", Value::String(""));
+  variables.Set("eos_token", Value::String(""));
+  set("bos_token", ids.bos);
+  set("eos_token", ids.eos);
+  set("unk_token", ids.unknown);
+  set("pad_token", ids.padding);
+  set("sep_token", ids.separator);
+  set("mask_token", ids.mask);
 }
 
-std::string TextOf(const Tokenizer& tokenizer, std::optional<TokenId> id) {
-  return id ? tokenizer.BytesOf(*id) : "";
+// What a command line gave is content as messages are.
+absl::StatusOr<Value> ContentOf(const nlohmann::ordered_json& json, absl::string_view flag) {
+  absl::StatusOr<Value> value = jinja::ValueFromJson(json, /*is_content=*/true);
+  if (value.ok()) return value;
+  return UsageError(absl::StrCat(flag, ": ", value.status().message()));
 }
 
-// Puts one conversation together.
-class PromptWriter {
- public:
-  PromptWriter(const ChatStyle& style, absl::string_view eos, absl::CivilDay date)
-      : style_(style),
-        eos_(eos),
-        date_(absl::FormatTime(style.date_format, absl::FromCivil(date, absl::UTCTimeZone()),
-                               absl::UTCTimeZone())) {}
-
-  void AddMark(absl::string_view mark) {
-    const std::string text = absl::StrReplaceAll(mark, {{"{eos}", eos_}, {"{date}", date_}});
-    AddText(text, SpecialText::kIsToken);
-  }
-
-  void AddSystem(absl::string_view content) {
-    AddMark(style_.system.before);
-    AddMark(style_.system_preamble);
-    AddContent(content, style_.system);
-    AddMark(style_.system.after);
-  }
-
-  void AddDefaultSystem() {
-    AddSystem(absl::StrReplaceAll(style_.default_system, {{"{date}", date_}}));
-  }
-
-  // `system`, if it is given, goes before the content.
-  void AddUser(std::optional<absl::string_view> system, absl::string_view content) {
-    AddMark(style_.user.before);
-    if (system) AddText(absl::StrCat(*system, "\n\n"), SpecialText::kIsContent);
-    AddContent(content, style_.user);
-    AddMark(style_.user.after);
-  }
-
-  void AddAnswer(absl::string_view content) {
-    absl::string_view before = style_.assistant.before;
-    if (absl::ConsumePrefix(&before, style_.answer_opening)) AddMark(style_.answer_opening);
-    // What follows was generated, so no token reaches into it.
-    next_starts_token_ = true;
-    AddMark(before);
-    if (style_.drops_reasoning) content = WithoutReasoning(content);
-    AddContent(content, style_.assistant);
-    AddMark(style_.assistant.after);
-  }
-
-  std::vector<TextPiece> Take() { return std::move(pieces_); }
-
- private:
-  void AddText(absl::string_view text, SpecialText special_text) {
-    if (text.empty()) return;
-    pieces_.push_back({std::string(text), special_text, next_starts_token_});
-    next_starts_token_ = false;
-  }
-
-  void AddContent(absl::string_view content, const ChatStyle::Turn& turn) {
-    if (turn.trims) content = absl::StripAsciiWhitespace(content);
-    if (content.empty()) return;
-    AddMark(turn.before_content);
-    AddText(content, SpecialText::kIsContent);
-  }
-
-  absl::string_view WithoutReasoning(absl::string_view content) const {
-    const size_t end = content.rfind(kReasoningEnd);
-    if (end == absl::string_view::npos) return content;
-    content.remove_prefix(end + kReasoningEnd.size());
-    if (style_.drops_line_ends_after_reasoning) {
-      while (!content.empty() && content.front() == '\n') content.remove_prefix(1);
+absl::Status SetArguments(const nlohmann::ordered_json& arguments, Dict& variables) {
+  if (arguments.is_null()) return absl::OkStatus();
+  if (!arguments.is_object()) return UsageError("--template_args is no JSON object");
+  for (const auto& [name, json] : arguments.items()) {
+    if (name == "messages" || name == "tools") {
+      return UsageError(absl::StrCat("--template_args cannot set \"", name, "\""));
     }
-    return content;
+    ASSIGN_OR_RETURN(Value value, ContentOf(json, "--template_args"));
+    variables.Set(name, std::move(value));
   }
-
-  const ChatStyle& style_;
-  const absl::string_view eos_;
-  const std::string date_;
-  std::vector<TextPiece> pieces_;
-  bool next_starts_token_ = false;
-};
-
-// The index of the user message that takes the system message in; messages.size() if none does.
-size_t HostOfSystem(absl::Span<const ChatMessage> messages, ChatStyle::SystemPlace place) {
-  size_t host = messages.size();
-  for (size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].role != Role::kUser) continue;
-    host = i;
-    if (place == ChatStyle::SystemPlace::kInFirstUserTurn) break;
-  }
-  return host;
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<ChatFormat> ChatFormat::Choose(const GgufFile& file, const Tokenizer& tokenizer,
-                                              absl::string_view name) {
-  const ChatStyle* named = FindChatStyle(name);
-  if (!name.empty() && named == nullptr) {
-    return UsageError(
-        absl::StrCat("--chat_format ", name, " is not known; known are ", ChatStyleNames()));
-  }
-  ChatStyle style;
-  if (named != nullptr) {
-    style = *named;
-  } else {
-    ASSIGN_OR_RETURN(style, StyleOfFile(file));
-  }
-  return ChatFormat(std::move(style), TextOf(tokenizer, tokenizer.bos()),
-                    TextOf(tokenizer, tokenizer.eos()));
+absl::StatusOr<ChatFormat> ChatFormat::Create(PromptTemplate prompt_template,
+                                              const Tokenizer& tokenizer,
+                                              const Variables& variables) {
+  Dict dict;
+  SetSpecialTokens(tokenizer, dict);
+  ASSIGN_OR_RETURN(Value tools, ContentOf(variables.tools, "--tools"));
+  dict.Set("tools", std::move(tools));
+  // Templates are told "none" and not left to find it undefined, as they are elsewhere.
+  dict.Set("documents", Value::None());
+  RETURN_IF_ERROR(SetArguments(variables.arguments, dict));
+  return ChatFormat(std::move(prompt_template), std::move(dict));
 }
 
-ChatFormat::ChatFormat(ChatStyle style, std::string bos, std::string eos)
-    : style_(std::move(style)), bos_(std::move(bos)), eos_(std::move(eos)) {}
+ChatFormat::ChatFormat(PromptTemplate prompt_template, Dict variables)
+    : template_(std::move(prompt_template)), variables_(std::move(variables)) {}
 
-std::vector<TextPiece> ChatFormat::Format(absl::Span<const ChatMessage> messages,
-                                          const Options& options) const {
-  PromptWriter writer(style_, eos_, options.date);
-  if (style_.begins_with_bos) writer.AddMark(bos_);
-  writer.AddMark(style_.beginning);
-
-  // The first message, if it is the system's, stands for itself or goes into a user turn.
-  std::optional<absl::string_view> system;
-  if (!messages.empty() && messages[0].role == Role::kSystem) {
-    if (!messages[0].content.empty() || !style_.ignores_empty_system) system = messages[0].content;
-    messages.remove_prefix(1);
+absl::StatusOr<std::vector<TextPiece>> ChatFormat::Format(absl::Span<const ChatMessage> messages,
+                                                          const Options& options) const {
+  std::vector<Value> values;
+  for (const ChatMessage& message : messages) values.push_back(ValueOf(message));
+  Dict variables = variables_;
+  variables.Set("messages", Value::List(std::move(values), /*budget=*/nullptr));
+  if (variables.Find("add_generation_prompt") == nullptr) {
+    variables.Set("add_generation_prompt", Value::Bool(options.opens_answer));
   }
-  if (!system && !style_.default_system.empty()) {
-    writer.AddDefaultSystem();
-  } else if (style_.system_place == ChatStyle::SystemPlace::kOwnTurn &&
-             (system || !style_.system_preamble.empty())) {
-    writer.AddSystem(system.value_or(""));
-    system.reset();
-  }
-  const size_t host = HostOfSystem(messages, style_.system_place);
-  for (size_t i = 0; i < messages.size(); ++i) {
-    const std::string& content = messages[i].content;
-    switch (messages[i].role) {
-      case Role::kSystem:
-        writer.AddSystem(content);
-        break;
-      case Role::kUser:
-        writer.AddUser(i == host ? system : std::nullopt, content);
-        break;
-      case Role::kAssistant:
-        writer.AddAnswer(content);
-        break;
-    }
-  }
-  if (options.opens_answer) writer.AddMark(style_.answer_opening);
-  return writer.Take();
+  return template_.Render(Value::DictOf(std::move(variables), /*budget=*/nullptr), options.now);
 }
 
 }  // namespace strata

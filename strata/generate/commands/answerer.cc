@@ -21,6 +21,9 @@
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
 #include "strata/generate/loading/text_model.h"
+#include "strata/generate/sampling/chat_sampling.h"
+#include "strata/generate/sampling/sampler.h"
+#include "strata/generate/sampling/sampling_request.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
@@ -53,10 +56,16 @@ Answerer::Answerer(TextModel& model, const GenerateOptions& options, InterruptHa
     : model_(model),
       options_(options),
       interrupt_(interrupt),
+      sampling_(Sampling()),
       generator_(model.engine(), GeneratorOptions()) {}
 
+SamplerOptions Answerer::Sampling() const {
+  return ResolveSampling(options_.sampling, options_.chat.has_value() ? ChatSampling(model_.file())
+                                                                      : SamplerOptions());
+}
+
 Generator::Options Answerer::GeneratorOptions() const {
-  return {.sampling = options_.sampling,
+  return {.sampling = sampling_,
           .max_new = options_.max_new,
           .prompt_batch = model_.engine().prompt_batch(),
           .keep_logits = !options_.dump_logits.empty()};
@@ -97,6 +106,7 @@ absl::StatusOr<Answerer::Answer> Answerer::Run(absl::Span<const TokenId> prompt)
   }
   stream.Print("\n");
   answer.stats = StatsJson(answer.generation, model_, before);
+  if (sampling_.temperature > 0) answer.stats["seed"] = sampling_.seed;
   return answer;
 }
 

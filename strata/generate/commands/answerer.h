@@ -22,6 +22,8 @@ namespace strata {
 // A UsageError for a prompt of so many tokens that a context does not hold.
 absl::Status CheckFits(int64_t num_prompt, int64_t max_context);
 
+// Tokens are drawn as the options ask, and else as ChatSampling says in a conversation and by the
+// most likely token elsewhere.
 class Answerer {
  public:
   struct Answer {
@@ -40,9 +42,10 @@ class Answerer {
   absl::StatusOr<Answer> Run(absl::Span<const TokenId> prompt);
 
   // How tokens are drawn.
-  const SamplerOptions& sampling() const { return options_.sampling; }
+  const SamplerOptions& sampling() const { return sampling_; }
 
  private:
+  SamplerOptions Sampling() const;
   Generator::Options GeneratorOptions() const;
   // The token whose text --stop is, if there is one: it ends the answer though it is never text.
   std::optional<TokenId> StopToken() const;
@@ -50,6 +53,7 @@ class Answerer {
   TextModel& model_;
   const GenerateOptions& options_;
   InterruptHandler& interrupt_;
+  const SamplerOptions sampling_;
   Generator generator_;
 };
 

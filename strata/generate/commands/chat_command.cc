@@ -9,7 +9,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,7 +30,7 @@
 #include "strata/generate/commands/stop_note.h"
 #include "strata/generate/commands/written_files.h"
 #include "strata/generate/loading/text_model.h"
-#include "strata/generate/tokenizer/token_id.h"
+#include "strata/generate/tokenizer/tokenizer.h"
 
 namespace strata {
 namespace {
@@ -109,9 +108,10 @@ class ChatLoop {
   }
 
   absl::Status AnswerLast() {
-    ASSIGN_OR_RETURN(const std::vector<TokenId> ids, FittingIds());
-    ASSIGN_OR_RETURN(const Answerer::Answer answer, answerer_.Run(ids));
-    conversation_.AddAnswer(answer.text);
+    ASSIGN_OR_RETURN(const Conversation::Prompt prompt, FittingPrompt());
+    if (options_.chat->shows_prompt) std::cerr << prompt.Text() << std::flush;
+    ASSIGN_OR_RETURN(const Answerer::Answer answer, answerer_.Run(prompt.ids));
+    conversation_.AddAnswer(answer.generation.ids, answer.text.size());
     Note(StopNote(answer.generation, model_.engine().max_context()));
     if (options_.stats) std::cerr << StatsTable(answer.stats);
     return absl::OkStatus();
@@ -119,13 +119,13 @@ class ChatLoop {
 
   // The prompt, with room for an answer of some length, and for that the oldest exchanges
   // forgotten. A UsageError when even the last message alone does not fit.
-  absl::StatusOr<std::vector<TokenId>> FittingIds() {
+  absl::StatusOr<Conversation::Prompt> FittingPrompt() {
     constexpr int64_t kRoom = 64;
     const int64_t max_context = model_.engine().max_context();
     bool has_forgotten = false;
     while (true) {
-      ASSIGN_OR_RETURN(std::vector<TokenId> ids, conversation_.Ids());
-      const int64_t left = max_context - std::ssize(ids);
+      ASSIGN_OR_RETURN(Conversation::Prompt prompt, conversation_.NextPrompt());
+      const int64_t left = max_context - std::ssize(prompt.ids);
       if (left < std::min(kRoom, options_.max_new) && conversation_.ForgetOldest()) {
         has_forgotten = true;
         continue;
@@ -135,7 +135,7 @@ class ChatLoop {
                                        " tokens (--max_context)"));
       }
       if (has_forgotten) Note("(the context is full: the oldest turns are forgotten)");
-      return ids;
+      return prompt;
     }
   }
 
@@ -152,7 +152,9 @@ absl::Status Chat(const GenerateOptions& options) {
   RETURN_IF_ERROR(CheckWrittenFiles(options));
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model, TextModel::Read(options.model));
   RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
-  ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(*model, options));
+  ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model->NeedTokenizer());
+  ASSIGN_OR_RETURN(Conversation conversation,
+                   Conversation::Create(model->file(), *tokenizer, *options.chat));
   RETURN_IF_ERROR(model->Start(options.open));
   RETURN_IF_ERROR(ChatLoop(*model, options, std::move(conversation)).Run());
   return model->FinishTrace();

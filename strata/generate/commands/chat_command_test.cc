@@ -36,8 +36,9 @@ TEST(ChatCommandTest, AnswersEachLineAndReusesTheTurnsBefore) {
 }
 
 TEST(ChatCommandTest, TheFirstTurnIsTheAnswerOfASinglePrompt) {
-  const std::string single = RunGenerate({"--chat", "--prompt=Hello", "--max_new=20"}).out;
-  EXPECT_EQ(RunGenerate({"--chat", "--max_new=20"}, "Hello").out, single);
+  const std::string single =
+      RunGenerate({"--chat", "--prompt=Hello", "--max_new=20", "--seed=3"}).out;
+  EXPECT_EQ(RunGenerate({"--chat", "--max_new=20", "--seed=3"}, "Hello").out, single);
 }
 
 TEST(ChatCommandTest, ExitLeavesAndEmptyLinesAreNoTurns) {
@@ -87,13 +88,36 @@ TEST(ChatCommandTest, AWrongTemplateIsFoundBeforeTheModelIsRead) {
   EXPECT_THAT(result.err, Not(HasSubstr("experts: "))) << result.err;
 }
 
-TEST(ChatCommandTest, ASystemMessageComesFirst) {
-  const auto prompt_ids = [](std::vector<std::string> flags) {
-    flags.insert(flags.end(), {"--chat", "--prompt=Hello", "--max_new=1"});
-    return GenerateJson(flags)["prompt_ids"];
+// A template may write the past in another way: here it leaves answers out.
+TEST(ChatCommandTest, ReusesWhatALaterPromptHasInCommonWithTheText) {
+  WriteFile(TestFile("questions.jinja"),
+            "{% for m in messages if m.role == 'user' %}<|im_start|>{{ m.content }}{% endfor %}");
+  const ProgramResult result =
+      RunGenerate({"--chat", "--chat_template=" + TestFile("questions.jinja"), "--max_new=20",
+                   "--stats", "--temperature=0"},
+                  "Hello\nWho are you?\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const int first = StatOf(result.err, "prompt_tokens", 0);
+  EXPECT_EQ(StatOf(result.err, "prompt_tokens_reused", 1), first);
+  EXPECT_GT(StatOf(result.err, "prompt_tokens", 1), first);
+}
+
+TEST(ChatCommandTest, DrawsAnswersByARandomSeedThatItPrints) {
+  const auto answer = [](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--chat", "--prompt=Hello", "--max_new=20"});
+    return GenerateJson(flags);
   };
-  EXPECT_GT(prompt_ids({"--system=Be brief."}).size(), prompt_ids({}).size());
-  EXPECT_EQ(prompt_ids({"--chat_format=chatml"}), prompt_ids({}));
+  const Json first = answer({});
+  const std::string seed = first["stats"]["seed"].dump();
+  EXPECT_EQ(answer({"--seed=" + seed})["ids"], first["ids"]);
+  EXPECT_EQ(answer({"--seed=" + seed, "--temperature=0.7", "--top_p=0.95", "--min_p=0.05"})["ids"],
+            first["ids"]);
+  EXPECT_NE(answer({})["stats"]["seed"], first["stats"]["seed"]);
+  const Json greedy = answer({"--temperature=0"});
+  EXPECT_FALSE(greedy["stats"].contains("seed"));
+  EXPECT_EQ(answer({"--temperature=0"})["ids"], greedy["ids"]);
+  EXPECT_THAT(RunGenerate({"--chat", "--stats", "--seed=77", "--max_new=2"}, "Hello").err,
+              HasSubstr("seed"));
 }
 
 }  // namespace

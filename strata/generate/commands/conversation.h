@@ -5,15 +5,19 @@
 #ifndef STRATA_GENERATE_COMMANDS_CONVERSATION_H_
 #define STRATA_GENERATE_COMMANDS_CONVERSATION_H_
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "strata/core/gguf/gguf_file.h"
+#include "strata/generate/chat/answer_starts.h"
 #include "strata/generate/chat/chat_format.h"
 #include "strata/generate/chat/chat_message.h"
-#include "strata/generate/commands/generate_options.h"
-#include "strata/generate/loading/text_model.h"
+#include "strata/generate/commands/chat_options.h"
+#include "strata/generate/tokenizer/text_piece.h"
 #include "strata/generate/tokenizer/token_id.h"
 #include "strata/generate/tokenizer/tokenizer.h"
 
@@ -21,21 +25,31 @@ namespace strata {
 
 class Conversation {
  public:
-  // In the format that the options name or the file's template shows; begins with the system
-  // message of the options. Errors of ChatFormat::Choose; kind tokenizer_missing. `model` outlives
-  // it.
-  static absl::StatusOr<Conversation> Create(const TextModel& model,
-                                             const GenerateOptions& options);
+  struct Prompt {
+    std::vector<TextPiece> pieces;
+    std::vector<TokenId> ids;
+
+    std::string Text() const;
+  };
+
+  // Written by the template that the options name, or the model's; begins with the system message
+  // of the options. Errors of PromptTemplate and ChatFormat, and of reading the files that the
+  // options name: kind chat_tools for tools that are no JSON array of objects. `tokenizer`, the
+  // file's, outlives it.
+  static absl::StatusOr<Conversation> Create(const GgufFile& file, const Tokenizer& tokenizer,
+                                             const ChatOptions& options);
 
   void AddUser(std::string content);
-  void AddAnswer(std::string content);
+  // Of the model, behind the prompt that NextPrompt gave last: see AnswerMessage.
+  void AddAnswer(absl::Span<const TokenId> ids, size_t shown_bytes);
 
   // What was said so far, and coming back to it: what was said since is forgotten.
   const std::vector<ChatMessage>& messages() const { return messages_; }
   void GoBackTo(std::vector<ChatMessage> messages) { messages_ = std::move(messages); }
 
-  // What the model is to continue.
-  absl::StatusOr<std::vector<TokenId>> Ids() const;
+  // What the model is to continue. Marks of it that are no tokens are logged, each once. Errors of
+  // PromptTemplate::Render.
+  absl::StatusOr<Prompt> NextPrompt();
   // Forgets the oldest exchange. False when only one is left.
   bool ForgetOldest();
 
@@ -43,9 +57,14 @@ class Conversation {
   Conversation(const Tokenizer& tokenizer, ChatFormat format)
       : tokenizer_(&tokenizer), format_(std::move(format)) {}
 
+  void WarnOfMissingMarks();
+
   const Tokenizer* tokenizer_;
   ChatFormat format_;
   std::vector<ChatMessage> messages_;
+  std::vector<TextPiece> prompt_;  // The last one.
+  AnswerStarts starts_;
+  std::vector<std::string> missing_marks_;  // That were logged.
 };
 
 }  // namespace strata

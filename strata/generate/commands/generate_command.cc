@@ -41,13 +41,15 @@ absl::StatusOr<std::vector<TokenId>> EncodePrompt(const GenerateOptions& options
                                                   const TextModel& model,
                                                   const std::string& prompt) {
   ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model.NeedTokenizer());
-  if (!options.chat) {
+  if (!options.chat.has_value()) {
     return tokenizer->Encode(
         prompt, options.parse_special ? SpecialText::kIsToken : SpecialText::kIsPlainText);
   }
-  ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(model, options));
+  ASSIGN_OR_RETURN(Conversation conversation,
+                   Conversation::Create(model.file(), *tokenizer, *options.chat));
   conversation.AddUser(prompt);
-  return conversation.Ids();
+  ASSIGN_OR_RETURN(Conversation::Prompt written, conversation.NextPrompt());
+  return std::move(written.ids);
 }
 
 // Empty where the prompt is a file of ids.

@@ -6,8 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "strata/generate/commands/chat_options.h"
 #include "strata/generate/loading/text_model.h"
-#include "strata/generate/sampling/sampler.h"
+#include "strata/generate/sampling/sampling_request.h"
 
 namespace strata {
 
@@ -19,12 +20,10 @@ struct GenerateOptions {
   std::optional<std::string> tokens_file;
   bool parse_special = false;  // Texts of control tokens in the prompt are those tokens.
 
-  bool chat = false;        // The prompt is a user's message.
-  std::string system;       // A system message before it; empty: none of ours.
-  std::string chat_format;  // Empty: the file's.
+  std::optional<ChatOptions> chat;  // The prompt is a user's message.
 
   TextModel::Options open;
-  SamplerOptions sampling;
+  SamplingRequest sampling;
   int64_t max_new = 0;
   bool ignore_eos = false;
   std::string stop;  // Empty: none.

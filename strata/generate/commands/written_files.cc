@@ -7,6 +7,7 @@
 #include "strata/cache/pack/pack_folder.h"
 #include "strata/core/cli/output_files.h"
 #include "strata/core/gguf/gguf_file.h"
+#include "strata/generate/commands/chat_options.h"
 #include "strata/generate/commands/generate_options.h"
 
 namespace strata {
@@ -20,10 +21,13 @@ std::vector<NamedFile> Written(const GenerateOptions& options) {
 }  // namespace
 
 absl::Status CheckWrittenFiles(const GenerateOptions& options) {
+  const ChatOptions chat = options.chat.value_or(ChatOptions());
   std::vector<NamedFile> read = {{"--model", options.model},
                                  {"--expert_profile", options.open.experts.profile},
                                  {"--prompt_file", options.prompt_file.value_or("")},
-                                 {"--tokens_file", options.tokens_file.value_or("")}};
+                                 {"--tokens_file", options.tokens_file.value_or("")},
+                                 {"--chat_template", chat.template_file},
+                                 {"--tools", chat.tools_file}};
   if (const PackFolder pack(options.open.experts.pack); !pack.path().empty()) {
     read.push_back({"the manifest in --pack", pack.manifest()});
     read.push_back({"the experts in --pack", pack.experts()});

@@ -72,24 +72,37 @@ const Sampler::Candidate& Sampler::Ranked(size_t rank) {
 }
 
 double Sampler::Weight(const Candidate& candidate) const {
-  const float best = candidates_.back().logit;
-  return f32::Exp((candidate.logit - best) / options_.temperature);
+  return f32::Exp((candidate.logit - best_logit_) / options_.temperature);
+}
+
+double Sampler::SumWeights() {
+  weights_.resize(candidates_.size());
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    weights_[i] = (candidates_[i].logit - best_logit_) / options_.temperature;
+  }
+  ExpOfDifference(0.0f, absl::MakeSpan(weights_));
+  double sum = 0.0;
+  size_t num_left = 0;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    sum += weights_[i];
+    candidates_[num_left] = candidates_[i];
+    num_left += weights_[i] >= options_.min_p ? 1 : 0;
+  }
+  candidates_.resize(num_left);
+  return sum;
 }
 
 TokenId Sampler::Draw(double uniform) {
   num_ranked_ = 0;
-  Ranked(0);
-  double kept = 0.0;
-  for (const Candidate& candidate : candidates_) kept += Weight(candidate);
+  best_logit_ = std::min_element(candidates_.begin(), candidates_.end(), IsBetter)->logit;
+  double kept = SumWeights();
   size_t num_kept = candidates_.size();
   if (options_.top_p < 1.0f || options_.min_p > 0.0f) {
     const double enough = options_.top_p * kept;
     kept = 0.0;
     num_kept = 0;
     while (num_kept < candidates_.size() && (num_kept == 0 || kept < enough)) {
-      const double weight = Weight(Ranked(num_kept));
-      if (weight < options_.min_p) break;
-      kept += weight;
+      kept += Weight(Ranked(num_kept));
       ++num_kept;
     }
   }

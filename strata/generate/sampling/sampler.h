@@ -61,11 +61,15 @@ class Sampler {
   const Candidate& Ranked(size_t rank);
   // Of being drawn, over that of the best.
   double Weight(const Candidate& candidate) const;
+  // Of all candidates, in their order; those that are too improbable for min_p leave.
+  double SumWeights();
 
   const SamplerOptions options_;
   // The last num_ranked_ are in order, the best at the end; those before are a heap.
   std::vector<Candidate> candidates_;
   size_t num_ranked_ = 0;
+  float best_logit_ = 0.0f;
+  std::vector<float> weights_;  // Of the candidates, as they were before any left.
 };
 
 }  // namespace strata

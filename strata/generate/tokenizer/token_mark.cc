@@ -30,6 +30,8 @@ size_t MarkSize(absl::string_view text) {
   const auto is_upper = [](char c) { return absl::ascii_isupper(c) || c == '_' || c == '/'; };
   if (const size_t size = Enclosed(text, "<|", "|>", is_name)) return size;
   if (const size_t size = Enclosed(text, "<｜", "｜>", is_name)) return size;
+  if (const size_t size = Enclosed(text, "<|", ">", is_lower)) return size;
+  if (const size_t size = Enclosed(text, "<", "|>", is_lower)) return size;
   if (const size_t size = Enclosed(text, "[", "]", is_upper)) return size;
   const size_t size = Enclosed(text, "<", ">", is_lower);
   return absl::StrContains(text.substr(0, size), "_of_") ? size : 0;

@@ -1,5 +1,5 @@
 // Texts with the shape of a control token, as chat templates write them around messages:
-// "<|im_end|>", "<｜User｜>", "<start_of_turn>", "[INST]".
+// "<|im_end|>", "<｜User｜>", "<start_of_turn>", "<|turn>", "<turn|>", "[INST]".
 #ifndef STRATA_GENERATE_TOKENIZER_TOKEN_MARK_H_
 #define STRATA_GENERATE_TOKENIZER_TOKEN_MARK_H_
 

@@ -10,14 +10,14 @@ using ::testing::ElementsAre;
 
 TEST(TokenMarkTest, KnowsTheShapesThatModelsUse) {
   for (const char* mark : {"<|im_end|>", "<｜User｜>", "<|eot|>", "<start_of_turn>", "[INST]",
-                           "[/INST]", "[SYSTEM_PROMPT]"}) {
+                           "[/INST]", "[SYSTEM_PROMPT]", "<|turn>", "<tool_call|>"}) {
     EXPECT_TRUE(IsTokenMark(mark)) << mark;
   }
 }
 
 TEST(TokenMarkTest, OtherTextIsNone) {
   for (const char* text : {"", "<b>", "<|", "<||>", "<|a b|>", "[1]", "[]", "<a|b>", "[Inst]",
-                           "<|im_end|> ", " <|im_end|>", "<|a|><|b|>"}) {
+                           "<|a b>", "<|Turn>", "<|im_end|> ", " <|im_end|>", "<|a|><|b|>"}) {
     EXPECT_FALSE(IsTokenMark(text)) << text;
   }
 }

@@ -18,9 +18,12 @@
 #include "strata/core/gguf/scratch_file.h"
 #include "strata/core/utf8.h"
 #include "strata/generate/chat/chat_format.h"
+#include "strata/generate/chat/chat_message.h"
+#include "strata/generate/chat/prompt_template.h"
 #include "strata/generate/tokenizer/detokenizer.h"
 #include "strata/generate/tokenizer/load_tokenizer.h"
 #include "strata/generate/tokenizer/special_id_names.h"
+#include "strata/generate/tokenizer/text_piece.h"
 
 namespace strata {
 namespace {
@@ -124,10 +127,12 @@ void Use(const GgufFile& file, const Tokenizer& tokenizer, const std::string& te
     const absl::StatusOr<std::vector<TokenId>> ids = tokenizer.Encode(text, special_text);
     if (ids.ok()) CHECK(IsUtf8(Decode(tokenizer, *ids)));
   }
-  const absl::StatusOr<ChatFormat> format = ChatFormat::Choose(file, tokenizer);
-  if (format.ok()) {
-    format->Format({{ChatMessage::Role::kSystem, text}, {ChatMessage::Role::kUser, text}}, {});
-  }
+  absl::StatusOr<PromptTemplate> prompt_template = PromptTemplate::OfFile(file, false);
+  if (!prompt_template.ok()) return;
+  const ChatFormat format = ChatFormat::Create(*std::move(prompt_template), tokenizer, {}).value();
+  const absl::StatusOr<std::vector<TextPiece>> pieces =
+      format.Format({ChatMessage::System(text), ChatMessage::User(text)}, {});
+  if (pieces.ok()) (void)tokenizer.EncodePieces(*pieces);
 }
 
 }  // namespace

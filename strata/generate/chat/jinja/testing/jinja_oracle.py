@@ -3,6 +3,7 @@
 Reads lines of JSON {"template", "context"} on stdin and writes for each a line {"out"} or {"error"}.
 """
 import datetime
+import functools
 import json
 import sys
 
@@ -46,9 +47,9 @@ def environment():
     return result
 
 
-def render(env, template, context):
+def render(compiled, template, context):
     try:
-        out = env.from_string(template).render(**context)
+        out = compiled(template).render(**context)
         out.encode()
         return {"out": out}
     except Exception as error:  # Whatever a template can raise.
@@ -56,10 +57,10 @@ def render(env, template, context):
 
 
 def main():
-    env = environment()
+    compiled = functools.lru_cache(maxsize=None)(environment().from_string)
     for line in sys.stdin:
         case = json.loads(line)
-        print(json.dumps(render(env, case["template"], case["context"])), flush=True)
+        print(json.dumps(render(compiled, case["template"], case["context"])), flush=True)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/civil_time.h"
 #include "glog/logging.h"
 #include "gtest/gtest.h"
@@ -82,6 +84,19 @@ std::string ReadTestFile(const std::string& name) {
   std::ifstream file(TestFile(name), std::ios::binary);
   CHECK(file.good()) << name;
   return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// Each is headed by "=== name: what it is".
+std::vector<NamedTemplate> ReadChatTemplates() {
+  const std::string text = absl::StrCat("\n", ReadTestFile("chat_templates.txt"));
+  std::vector<NamedTemplate> templates;
+  for (const absl::string_view part : absl::StrSplit(text, "\n=== ", absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> halves =
+        absl::StrSplit(part, absl::MaxSplits('\n', 1));
+    templates.push_back({halves.first, halves.second});
+  }
+  CHECK_GE(templates.size(), 60u);
+  return templates;
 }
 
 }  // namespace strata::jinja

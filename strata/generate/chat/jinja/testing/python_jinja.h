@@ -34,6 +34,14 @@ int ExpectSame(const std::vector<RenderCase>& cases);
 // The text of a file in this folder.
 std::string ReadTestFile(const std::string& name);
 
+struct NamedTemplate {
+  std::string name;
+  std::string source;
+};
+
+// Our own reduced renditions of what models' files have, at least 60.
+std::vector<NamedTemplate> ReadChatTemplates();
+
 }  // namespace strata::jinja
 
 #endif  // STRATA_GENERATE_CHAT_JINJA_TESTING_PYTHON_JINJA_H_
