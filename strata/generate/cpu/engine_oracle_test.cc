@@ -199,7 +199,7 @@ std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
 const std::vector<std::string>& Oracles() {
   static const auto* const names = new std::vector<std::string>{
       "qwen3moe", "llama", "olmoe", "granitemoe", "gpt-oss", "glm4moe", "deepseek2", "qwen3next",
-      "qwen35moe", "lfm2moe",
+      "qwen35moe", "lfm2moe", "gemma4",
       // Of testdata/family_oracles.py.
       "bailingmoe", "bailingmoe2", "deepseek", "deepseek2-expanded", "dots1", "ernie4_5",
       "ernie4_5-moe", "exaone-moe", "hunyuan-moe", "hy_v3", "mellum", "minimax-m2", "qwen2",
@@ -219,7 +219,8 @@ TEST(FamilyListTest, NamesNoFamilyWithoutAnswers) {
 
 INSTANTIATE_TEST_SUITE_P(Families, EngineOracleTest, ::testing::ValuesIn(Oracles()), TestName);
 INSTANTIATE_TEST_SUITE_P(Families, LongPromptOracleTest,
-                         ::testing::Values("gpt-oss", "qwen3next", "qwen35moe"), TestName);
+                         ::testing::Values("gpt-oss", "qwen3next", "qwen35moe", "gemma4"),
+                         TestName);
 
 }  // namespace
 }  // namespace strata

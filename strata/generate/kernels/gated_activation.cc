@@ -39,6 +39,10 @@ void ApplyGate(GatedActivation activation, absl::Span<const float> gate, absl::S
       return RunOnCurrentIsa([=]() __attribute__((always_inline)) {
         for (size_t i = 0; i < n; ++i) to[i] = f32::Mul(f32::Sigmoid(g[i]), u[i]);
       });
+    case GatedActivation::kGelu:
+      return RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+        for (size_t i = 0; i < n; ++i) to[i] = f32::Mul(f32::Gelu(g[i]), u[i]);
+      });
     case GatedActivation::kClampedSwiglu:
       return RunOnCurrentIsa([=]() __attribute__((always_inline)) {
         for (size_t i = 0; i < n; ++i) to[i] = ClampedSwiglu(g[i], u[i]);

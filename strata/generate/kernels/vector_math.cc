@@ -162,6 +162,14 @@ void ApplySilu(absl::Span<float> x) {
   });
 }
 
+void CapSoftly(float cap, absl::Span<float> x) {
+  const size_t n = x.size();
+  float* const values = x.data();
+  RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+    for (size_t i = 0; i < n; ++i) values[i] = f32::Mul(cap, f32::Tanh(f32::Div(values[i], cap)));
+  });
+}
+
 void MultiplyInto(absl::Span<const float> x, absl::Span<float> y) {
   CHECK_EQ(x.size(), y.size());
   const size_t n = x.size();
