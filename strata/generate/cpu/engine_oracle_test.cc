@@ -176,6 +176,24 @@ TEST_P(EngineOracleTest, BitsDependOnNeitherInstructionSetNorThreadsNorTheCutInt
   EXPECT_EQ(AllLogits(*model_, 2, 1, prompt), expected);
 }
 
+TEST_P(EngineOracleTest, GoingBackAndOnGivesTheSameBits) {
+  const auto prompt = answers_["prompt"].get<std::vector<TokenId>>();
+  const std::vector<float> expected = AllLogits(*model_, 2, 1000, prompt);
+  Sequence sequence(*engine_);
+  ASSERT_TRUE(sequence.Feed(prompt, {}).ok());
+  const size_t position = static_cast<size_t>(sequence.Rewind(11));
+  ASSERT_LE(position, 11u);
+  const absl::StatusOr<const StepResult*> result = sequence.Feed(
+      absl::MakeConstSpan(prompt).subspan(position), {.logits = Sequence::Want::kAll});
+  ASSERT_TRUE(result.ok()) << result.status();
+  std::vector<float> again(expected.begin(),
+                           expected.begin() + position * model_->graph.vocabulary);
+  for (const absl::Span<const float> row : (*result)->logits) {
+    again.insert(again.end(), row.begin(), row.end());
+  }
+  EXPECT_EQ(again, expected);
+}
+
 TEST_P(EngineOracleTest, UsesEveryTensorOfTheFile) {
   EXPECT_THAT(model_->graph.remarks, ::testing::IsEmpty());
 }
@@ -188,6 +206,16 @@ TEST_P(LongPromptOracleTest, ComputesTheStoredLogits) {
   ExpectLogitsAndArgMax(answers_["long"]);
   std::cout << GetParam() << ", long prompt: largest difference " << largest_difference_
             << std::endl;
+}
+
+TEST_P(LongPromptOracleTest, BitsDependOnNeitherInstructionSetNorTheCutIntoSteps) {
+  const auto prompt = answers_["long"]["prompt"].get<std::vector<TokenId>>();
+  const std::vector<float> expected = AllLogits(*model_, 2, 1000, prompt);
+  EXPECT_EQ(AllLogits(*model_, 3, 37, prompt), expected);
+  EXPECT_EQ(AllLogits(*model_, 1, 1, prompt), expected);
+  SetIsa(Isa::kScalar);
+  EXPECT_EQ(AllLogits(*model_, 1, 1000, prompt), expected);
+  SetIsa(BestIsa());
 }
 
 std::string TestName(const ::testing::TestParamInfo<std::string>& info) {

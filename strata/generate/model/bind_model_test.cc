@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <functional>
+#include <ios>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +21,7 @@
 #include "strata/core/block_type.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
+#include "strata/generate/model/gated_activation.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_delta_net.h"
@@ -281,6 +285,50 @@ TEST(BindModelTest, ANextTokenBlockThatIsNotWholeIsLeftOutAndNamed) {
   EXPECT_THAT(graph.next_token_blocks, IsEmpty());
   EXPECT_THAT(graph.remarks,
               ElementsAre(AllOf(HasSubstr("block 2"), HasSubstr("blk.2.attn_v.weight"))));
+}
+
+// The oracle's file with another name, of the same length, for one of its tensors.
+absl::Status BindWithout(const std::string& oracle, const std::string& tensor) {
+  std::ifstream in("testdata/oracles/arch/" + oracle + ".gguf", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const size_t at = bytes.find(tensor);
+  EXPECT_NE(at, std::string::npos) << tensor;
+  bytes[at + tensor.size() - 1] = '_';
+  const std::string path = testing::TempDir() + "/without.gguf";
+  std::ofstream(path, std::ios::binary) << bytes;
+  const absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(path);
+  return file.ok() ? BindModel(**file).status() : file.status();
+}
+
+TEST(BindModelTest, ADensePartBesideExpertsHasNormsOfItsOwn) {
+  const OpenModel model("testdata/oracles/arch/gemma4.gguf");
+  const Layer& layer = model.graph.layers[1];
+  const auto& attention = std::get<SelfAttention>(layer.mixer);
+  EXPECT_TRUE(attention.values_are_keys);
+  EXPECT_EQ(attention.window, 0);
+  EXPECT_EQ(attention.key_size, 32);
+  EXPECT_FALSE(std::get<SelfAttention>(model.graph.layers[0].mixer).values_are_keys);
+  const MixtureOfExperts& experts = *ExpertsOf(layer);
+  EXPECT_EQ(experts.shared->gate.name, "blk.1.ffn_gate.weight");
+  EXPECT_THAT(layer.feed_forward_residual.norm_before, IsEmpty());
+  EXPECT_EQ(experts.norms->shared_before.size(), 64u);
+  EXPECT_EQ(experts.down.scales.size(), 8u);
+  EXPECT_EQ(experts.activation, GatedActivation::kGelu);
+  EXPECT_NE(layer.feed_forward_residual.state_scale, 1.0f);
+}
+
+TEST(BindModelTest, NamesWhatAFileWithADensePartBesideExpertsHasLost) {
+  for (const std::string tensor :
+       {"blk.0.attn_v.weight", "blk.3.post_attention_norm.weight", "blk.1.post_ffw_norm.weight",
+        "blk.1.post_ffw_norm_1.weight", "blk.2.pre_ffw_norm_2.weight", "blk.4.ffn_gate_inp.scale",
+        "blk.1.ffn_down_exps.scale", "blk.2.layer_output_scale.weight", "blk.0.ffn_up.weight"}) {
+    const absl::Status status = BindWithout("gemma4", tensor);
+    EXPECT_EQ(ErrorKind(status), "tensor_missing") << tensor << ": " << status;
+    EXPECT_THAT(status.message(), HasSubstr(tensor));
+  }
+  ExpectRefused({.architecture = "gemma4",
+                 .numbers = {{"attention.sliding_window", 8}, {"attention.shared_kv_layers", 2}}},
+                "hparams", "gemma4.attention.shared_kv_layers");
 }
 
 }  // namespace
