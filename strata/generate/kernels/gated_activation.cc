@@ -5,6 +5,7 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/generate/kernels/run_on_isa.h"
+#include "strata/generate/numerics/hyperbolic.h"
 #include "strata/generate/numerics/numerics.h"
 
 namespace strata {

@@ -10,6 +10,7 @@
 #include "strata/generate/kernels/isa.h"
 #include "strata/generate/kernels/run_on_isa.h"
 #include "strata/generate/numerics/accumulators.h"
+#include "strata/generate/numerics/hyperbolic.h"
 #include "strata/generate/numerics/numerics.h"
 #if defined(__x86_64__)
 #include "strata/generate/kernels/x86/vector_kernels.h"

@@ -16,11 +16,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
+#include "strata/core/gguf/gguf_value.h"
+#include "strata/core/gguf/gguf_writer.h"
 #include "strata/generate/model/gated_activation.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/testing/open_model.h"
@@ -287,17 +290,54 @@ TEST(BindModelTest, ANextTokenBlockThatIsNotWholeIsLeftOutAndNamed) {
               ElementsAre(AllOf(HasSubstr("block 2"), HasSubstr("blk.2.attn_v.weight"))));
 }
 
+std::string BytesOfOracle(const std::string& name) {
+  std::ifstream in("testdata/oracles/arch/" + name + ".gguf", std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+absl::StatusOr<ModelGraph> BindBytes(const std::string& bytes) {
+  static std::vector<std::unique_ptr<GgufFile>> files;
+  const std::string path = absl::StrCat(testing::TempDir(), "/changed", files.size(), ".gguf");
+  std::ofstream(path, std::ios::binary) << bytes;
+  absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(path);
+  if (!file.ok()) return file.status();
+  files.push_back(*std::move(file));
+  return BindModel(*files.back());
+}
+
 // The oracle's file with another name, of the same length, for one of its tensors.
 absl::Status BindWithout(const std::string& oracle, const std::string& tensor) {
-  std::ifstream in("testdata/oracles/arch/" + oracle + ".gguf", std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::string bytes = BytesOfOracle(oracle);
   const size_t at = bytes.find(tensor);
   EXPECT_NE(at, std::string::npos) << tensor;
   bytes[at + tensor.size() - 1] = '_';
-  const std::string path = testing::TempDir() + "/without.gguf";
-  std::ofstream(path, std::ios::binary) << bytes;
-  const absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(path);
-  return file.ok() ? BindModel(**file).status() : file.status();
+  return BindBytes(bytes).status();
+}
+
+// The oracle's file with a key more, and one of such a length that its tensors stay aligned.
+absl::StatusOr<ModelGraph> BindWith(const std::string& oracle, const std::string& key,
+                                    float value) {
+  GgufBytes record;
+  record.String(key).Type(GgufType::kF32).Number(value);
+  const size_t filler = 31 - (record.bytes().size() + 13) % 32;
+  record.String(std::string(filler + 1, 'x')).Type(GgufType::kU8).Number(uint8_t{0});
+  EXPECT_EQ(record.bytes().size() % 32, 0u);
+  std::string bytes = BytesOfOracle(oracle);
+  bytes[16] = static_cast<char>(bytes[16] + 2);  // The number of keys.
+  return BindBytes(bytes.insert(24, record.bytes()));
+}
+
+TEST(BindModelTest, WindowsOfGptOssMayTurnWithABaseOfTheirOwn) {
+  const absl::StatusOr<ModelGraph> graph = BindWith("gpt-oss", "gpt-oss.rope.freq_base_swa", 500);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const OpenModel plain("testdata/oracles/arch/gpt-oss.gguf");
+  ASSERT_EQ(plain.graph.rotations.size(), 1u);
+  ASSERT_EQ(graph->rotations.size(), 2u);
+  for (const Layer& layer : graph->layers) {
+    const auto& attention = std::get<SelfAttention>(layer.mixer);
+    EXPECT_EQ(graph->rotations[attention.rotation].angles.base,
+              attention.window > 0 ? 500 : plain.graph.rotations[0].angles.base);
+  }
 }
 
 TEST(BindModelTest, ADensePartBesideExpertsHasNormsOfItsOwn) {

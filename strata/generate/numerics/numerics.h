@@ -147,19 +147,6 @@ STRATA_NUMERIC float Exp(float x) {
 STRATA_NUMERIC float Sigmoid(float x) { return Div(1.0f, Add(1.0f, Exp(-x))); }
 STRATA_NUMERIC float Silu(float x) { return Div(x, Add(1.0f, Exp(-x))); }
 
-// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), which is x * sigmoid of twice that angle.
-STRATA_NUMERIC float Gelu(float x) {
-  const float angle = Mul(x, Fma(0x1.2444f2p-4f, Mul(x, x), 0x1.988454p+0f));
-  return Div(x, Add(1.0f, Exp(-angle)));
-}
-
-// (1 - u) / (1 + u) with u = e^-2|x|, and the sign of x. Within 2^-23, whatever x.
-STRATA_NUMERIC float Tanh(float x) {
-  const float u = Exp(Mul(-2.0f, x < 0.0f ? -x : x));
-  const float magnitude = Div(Sub(1.0f, u), Add(1.0f, u));
-  return x < 0.0f ? -magnitude : magnitude;
-}
-
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) with u = e^-|x|, and ln(1 + u) = 2 artanh(s) with
 // s = u / (2 + u) <= 1/3, whose series in s^2 ends here at s^17.
 STRATA_NUMERIC float Softplus(float x) {
