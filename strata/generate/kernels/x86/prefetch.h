@@ -18,9 +18,14 @@ class GroupPrefetch {
   STRATA_INLINE GroupPrefetch(const uint8_t* group, int64_t group_bytes)
       : next_(reinterpret_cast<uintptr_t>(group) + std::max(group_bytes, kLeastAhead)) {}
 
-  // Asks for the next bytes. Nothing is read, so they may lie behind the end of the weights.
+  // Asks for the next bytes, and with kInTwoSteps for those farther behind into the second-level
+  // cache. Nothing is read, so they may lie behind the end of the weights.
+  template <bool kInTwoSteps = false>
   STRATA_INLINE void Advance(int64_t bytes) {
     for (int64_t at = 0; at < bytes; at += 64) {
+      if (kInTwoSteps) {
+        _mm_prefetch(reinterpret_cast<const char*>(next_ + at + kFarther), _MM_HINT_T1);
+      }
       _mm_prefetch(reinterpret_cast<const char*>(next_ + at), _MM_HINT_T0);
     }
     next_ += bytes;
@@ -28,6 +33,7 @@ class GroupPrefetch {
 
  private:
   static constexpr int64_t kLeastAhead = 4096;
+  static constexpr int64_t kFarther = 2048;
 
   uintptr_t next_;  // An address, not a pointer: see Advance.
 };
