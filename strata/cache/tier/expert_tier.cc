@@ -174,10 +174,6 @@ void ExpertTier::DecideSwaps(const StepGap& gap) {
   LogOnce(round_->Advance(gap));
 }
 
-void ExpertTier::CountRouting(int block, absl::Span<const int> experts, bool accepted) {
-  for (const int expert : experts) CountUses({.layer = block, .index = expert}, 1, accepted);
-}
-
 void ExpertTier::CountUses(ExpertId expert, int uses, bool accepted) {
   const int number = geometry_.NumberOf(expert);
   routing_.Count(number, step_, uses);

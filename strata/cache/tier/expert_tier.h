@@ -6,7 +6,7 @@
 // The thread that decodes runs each step like this:
 //   tier.BeginStep();                // Shows what has arrived, starts what is due. Never waits.
 //   ... tier.Entry(number) ...       // Where the experts of this step are.
-//   tier.CountRouting(...);          // What the step used, any time before the next BeginStep.
+//   tier.CountUses(...);             // What the step used, any time before the next BeginStep.
 //   tier.EndStep(event);             // The event behind the step's work; empty when it has ended.
 // Steps may run on several streams: each event counts, not the last alone.
 // After warm-up a step allocates nothing. A step that runs a whole prompt is a step like any other.
@@ -115,11 +115,8 @@ class ExpertTier {
   void BeginStep();
   // Good from BeginStep to the next.
   const ExpertEntry& Entry(int number) const { return table_->entry(number); }
-  // A token's experts in rank order, in the layer of that block number. Uses by tokens that are not
-  // accepted are counted, but do not move the policy.
-  void CountRouting(int block, absl::Span<const int> experts, bool accepted);
-  // The same for all tokens of the step that chose an expert of that block number at once: long
-  // steps count their routing by expert first.
+  // So many tokens of the step chose the expert, whose layer is a block number. Uses by tokens that
+  // are not accepted are counted, but do not move the policy.
   void CountUses(ExpertId expert, int uses, bool accepted);
   void EndStep(DeviceEvent event);
   // Of the step that has begun, or did last; -1 before the first.

@@ -90,6 +90,7 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
     ranking_ = profile.Rank();
     expected_uses_ = ExpectedUses(profile, options_.swaps);
   }
+  if (kernels != nullptr && options_.streams_layers) RETURN_IF_ERROR(MakeLayerStream());
   ASSIGN_OR_RETURN(const SlotBudget budget, Budget());
   const SlotPlan plan(geometry_, budget, ranking_);
   HostPlacement::Options host = options_.host;
@@ -123,6 +124,8 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
                           .stages = &host_->stages()}));
   tier_->SetRates(RatesOfLink(kNominalBytesPerNs));
   kernels_read_all_ = kernels == nullptr || KernelsReadAll();
+  const bool decides = 0 < slots().num_slots() && slots().num_slots() < geometry_.size();
+  if (decides) gauge_.emplace(geometry_, kGaugeSteps);
   LOG(INFO) << slots().Describe() << " for " << geometry_.Describe() << "; " << host_->Describe();
   return absl::OkStatus();
 }
@@ -132,6 +135,24 @@ absl::StatusOr<SlotBudget> ExpertPlacement::Budget() {
   if (!device_.properties().is_gpu) return SlotBudget::Slots(0);
   ASSIGN_OR_RETURN(const DeviceMemoryInfo memory, device_.GetMemoryInfo());
   return SlotBudget::Bytes(std::max<int64_t>(0, memory.free_bytes - kFreeMarginBytes));
+}
+
+absl::Status ExpertPlacement::MakeLayerStream() {
+  ASSIGN_OR_RETURN(const SlotBudget budget, Budget());
+  const int64_t slot_bytes = SlotPlan(geometry_, budget, ranking_).bytes();
+  ASSIGN_OR_RETURN(const DeviceMemoryInfo memory, device_.GetMemoryInfo());
+  const int64_t spare = std::max<int64_t>(0, memory.free_bytes - kFreeMarginBytes - slot_bytes);
+  const int64_t buffer_bytes = LayerStream::BufferBytes(geometry_, slot_bytes, spare);
+  if (buffer_bytes < files_.max_blob_bytes()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<LayerStream>> stream =
+      LayerStream::Create(files_, geometry_, buffer_bytes, device_);
+  if (stream.ok()) {
+    layer_stream_ = *std::move(stream);
+  } else {
+    device_.ClearError();
+    LOG(WARNING) << "prompts read experts without slots where they lie: " << stream.status();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ExpertPlacement::MakePatches() {
@@ -218,20 +239,40 @@ void ExpertPlacement::AddResult(const absl::Status& outcome, absl::Span<const St
 }
 
 void ExpertPlacement::CountRouting(const StepRouting& routing, bool accepted) {
-  uses_.assign(static_cast<size_t>(geometry_.num_experts()), 0);
-  const size_t layer_choices = static_cast<size_t>(routing.num_rows) * routing.num_chosen;
+  step_uses_.clear();
   for (int layer = 0; layer < routing.num_layers(); ++layer) {
-    const auto chosen = absl::MakeConstSpan(routing.experts)
-                            .subspan(static_cast<size_t>(layer) * layer_choices, layer_choices);
-    for (const uint16_t index : chosen) ++uses_[index];
-    const int block = geometry_.layers()[layer].block;
-    // Each expert once: its count is zero again when it is told.
-    for (const uint16_t index : chosen) {
-      if (uses_[index] == 0) continue;
-      tier_->CountUses({.layer = block, .index = index}, uses_[index], accepted);
-      uses_[index] = 0;
-    }
+    CollectUses(layer, routing.ChosenOfLayer(layer), accepted);
   }
+  int num_missed = 0;
+  for (const ExpertUse& use : step_uses_) {
+    tier_->CountUses(geometry_.IdOf(use.number), use.routed, accepted);
+    num_missed += Entry(use.number).form != EntryForm::kSlot;
+  }
+  if (gauge_.has_value() && !step_uses_.empty()) gauge_->AddStep(step_uses_, num_missed);
+}
+
+void ExpertPlacement::CollectUses(int layer, absl::Span<const uint16_t> chosen, bool accepted) {
+  uses_.assign(static_cast<size_t>(geometry_.num_experts()), 0);
+  for (const uint16_t index : chosen) ++uses_[index];
+  const size_t begin = step_uses_.size();
+  for (const uint16_t index : chosen) {
+    const int uses = std::exchange(uses_[index], 0);
+    if (uses == 0) continue;  // It was collected before.
+    step_uses_.push_back({.number = layer * geometry_.num_experts() + index,
+                          .accepted = accepted ? uses : 0,
+                          .routed = uses});
+  }
+  std::sort(step_uses_.begin() + static_cast<std::ptrdiff_t>(begin), step_uses_.end(),
+            [](const ExpertUse& a, const ExpertUse& b) { return a.number < b.number; });
+}
+
+std::optional<CacheGauge::Reading> ExpertPlacement::ReadGauge() const {
+  if (!gauge_.has_value()) return std::nullopt;
+  std::vector<int> slots_of_class(slots().class_bytes().size(), 0);
+  for (int slot = 0; slot < slots().num_slots(); ++slot) {
+    ++slots_of_class[static_cast<size_t>(slots().ClassOfSlot(slot))];
+  }
+  return gauge_->Report(slots_of_class, kGaugeMoreBytes);
 }
 
 absl::Span<std::byte> ExpertPlacement::BeginPrompt() {
