@@ -211,15 +211,17 @@ void ExpertsBlock::AddUp(const MixtureOfExperts& experts, Rows& out) {
       for (int64_t entry = i * num_chosen_; entry < (i + 1) * num_chosen_; ++entry) {
         AddWeighted(chosen_[entry].weight, down_.row(entry), sum);
       }
-      const auto norm = [&](const std::vector<float>& weight, absl::Span<float> part) {
-        if (!weight.empty()) RmsNorm(part, weight, norm_epsilon_, part);
-      };
-      if (experts.norms.has_value()) norm(experts.norms->routed_after, sum);
+      if (experts.norms.has_value()) {
+        RmsNorm(sum, experts.norms->routed_after, norm_epsilon_, sum);
+      }
       if (!experts.shared.has_value()) continue;
-      if (experts.norms.has_value()) norm(experts.norms->shared_after, shared_.row(i));
+      const absl::Span<float> shared = shared_.row(i);
+      if (experts.norms.has_value()) {
+        RmsNorm(shared, experts.norms->shared_after, norm_epsilon_, shared);
+      }
       const float share =
           experts.shared_gate.has_value() ? f32::Sigmoid(shared_gate_.row(i)[0]) : 1.0f;
-      AddWeighted(share, shared_.row(i), sum);
+      AddWeighted(share, shared, sum);
     }
   });
 }

@@ -56,11 +56,12 @@ void BindProjections(const std::string& block, int64_t width, Need bias, TensorB
 }
 
 // Do layers that see all tokens use their keys as values? A file in which some have values and
-// others lost theirs is broken.
+// others lost theirs is broken. Walks the layers that the file has, whatever their number is said
+// to be.
 bool AreValuesKeys(const ModelConfig& config, const ModelFamily& family,
                    const TensorBinder& binder) {
   if (!family.values_may_be_keys) return false;
-  for (int layer = 0; layer < config.trunk_layers(); ++layer) {
+  for (int layer = 0; binder.Has(absl::StrCat("blk.", layer, ".attn_k.weight")); ++layer) {
     if (HasWindow(config.attention, family, layer)) continue;
     if (binder.Has(absl::StrCat("blk.", layer, ".attn_v.weight"))) return false;
   }
