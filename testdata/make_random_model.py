@@ -97,6 +97,11 @@ MODELS = {
         arch="glm4moe", layers=46, width=4096, vocabulary=151552, context=131072, heads=96,
         kv_heads=8, head_size=128, rope=64, rope_base=1e6, experts=128, used=8, expert_width=1408,
         shared_width=1408, dense_layers=1, dense_width=10944, gating=2, biases=True),
+    "gemma-4-26b-a4b": dict(
+        arch="gemma4", layers=30, width=2816, vocabulary=262144, context=262144, heads=16,
+        kv_heads=2, head_size=512, rope=512, rope_base=1e6, experts=128, used=8, expert_width=704,
+        dense_width=2112, window=1024, full_every=6, window_kv_heads=8, window_head_size=256,
+        window_rope_base=1e4, cap=30.0),
     "deepseek-v2-lite": dict(
         arch="deepseek2", layers=27, width=2048, vocabulary=102400, context=163840, heads=16,
         kv_heads=1, head_size=576, rope=64, rope_base=1e4, experts=64, used=6, expert_width=1408,
@@ -120,7 +125,11 @@ class Model:
         self.add_keys()
         self.matrix("token_embd", "q8_0", spec["width"], spec["vocabulary"])
         self.norm("token_embd_norm" if spec["arch"] == "lfm2moe" else "output_norm", spec["width"])
-        self.matrix("output", "q6_K", spec["width"], spec["vocabulary"])
+        if "window" in spec:  # Its output is the embedding.
+            turning = spec["head_size"] // 8
+            self.values("rope_freqs.weight", [1.0] * turning + [1e30] * (3 * turning))
+        else:
+            self.matrix("output", "q6_K", spec["width"], spec["vocabulary"])
         for layer in range(layers):
             self.add_layer(layer)
         if nextn:
@@ -147,6 +156,9 @@ class Model:
             return layer in self.spec["attention_layers"]
         return not self.get("interval") or (layer + 1) % self.spec["interval"] == 0
 
+    def has_window(self, layer):
+        return "window" in self.spec and (layer + 1) % self.spec["full_every"] != 0
+
     def add_keys(self):
         spec = self.spec
         blocks = self.layers + (1 if self.nextn else 0)
@@ -162,6 +174,18 @@ class Model:
         if "attention_layers" in spec:
             heads = [spec["kv_heads"] * self.is_attention(layer) for layer in range(self.layers)]
             numbers["attention.head_count_kv"] = heads
+        elif "window" in spec:
+            windows = [self.has_window(layer) for layer in range(self.layers)]
+            numbers.update({
+                "attention.head_count_kv": [
+                    spec["window_kv_heads" if window else "kv_heads"] for window in windows],
+                "attention.sliding_window": spec["window"],
+                "attention.sliding_window_pattern": [int(window) for window in windows],
+                "attention.key_length_swa": spec["window_head_size"],
+                "attention.value_length_swa": spec["window_head_size"],
+                "rope.dimension_count_swa": spec["window_head_size"],
+                "rope.freq_base_swa": spec["window_rope_base"],
+                "final_logit_softcapping": spec["cap"]})
         else:
             numbers["attention.head_count_kv"] = spec["kv_heads"]
         optional = {
@@ -200,11 +224,15 @@ class Model:
              else self.add_delta_net)(block)
         elif "kv_rank" in self.spec:
             self.add_latent_attention(block)
+        elif "window" in self.spec:
+            self.add_windowed_attention(block, self.has_window(layer))
         else:
             self.add_attention(block)
         self.norm(block + ("post_attention_norm" if self.spec["arch"] in NORMS_AFTER_ATTENTION
                            else "ffn_norm"), self.spec["width"])
-        if layer < self.get("dense_layers"):
+        if "window" in self.spec:
+            self.add_dense_beside_experts(block)
+        elif layer < self.get("dense_layers"):
             self.add_feed_forward(block, "", self.spec["dense_width"])
         else:
             self.add_experts(block)
@@ -222,6 +250,32 @@ class Model:
         self.matrix(block + "attn_output", "q8_0", spec["heads"] * size, width)
         self.norm(block + "attn_q_norm", size)
         self.norm(block + "attn_k_norm", size)
+
+    def add_windowed_attention(self, block, has_window):
+        spec = self.spec
+        size = spec["window_head_size" if has_window else "head_size"]
+        kv_rows = spec["window_kv_heads" if has_window else "kv_heads"] * size
+        self.matrix(block + "attn_q", "q8_0", spec["width"], spec["heads"] * size)
+        self.matrix(block + "attn_k", "q8_0", spec["width"], kv_rows)
+        if has_window:  # Elsewhere the values are the keys.
+            self.matrix(block + "attn_v", "q8_0", spec["width"], kv_rows)
+        self.matrix(block + "attn_output", "q8_0", spec["heads"] * size, spec["width"])
+        self.norm(block + "attn_q_norm", size)
+        self.norm(block + "attn_k_norm", size)
+        self.norm(block + "post_attention_norm", spec["width"])
+
+    def add_dense_beside_experts(self, block):
+        spec = self.spec
+        width, inner, experts = spec["width"], spec["expert_width"], spec["experts"]
+        self.add_feed_forward(block, "", spec["dense_width"])
+        for name in ("post_ffw_norm_1", "pre_ffw_norm_2", "post_ffw_norm_2", "post_ffw_norm"):
+            self.norm(block + name, width)
+        self.matrix(block + "ffn_gate_inp", "f32", width, experts)
+        self.values(block + "ffn_gate_inp.scale", numpy.ones(width))
+        self.matrix(block + "ffn_gate_up_exps", "q4_K", width, 2 * inner, experts)
+        self.matrix(block + "ffn_down_exps", "q8_0", inner, width, experts)
+        self.values(block + "ffn_down_exps.scale", numpy.ones(experts))
+        self.values(block + "layer_output_scale.weight", [0.5])
 
     def add_latent_attention(self, block):
         spec = self.spec

@@ -110,6 +110,7 @@ void ReadAttention(MetadataReader& reader, AttentionConfig& attention) {
   }
   reader.Read("attention.sliding_window", attention.sliding_window);
   reader.ReadFlags("attention.sliding_window_pattern", attention.sliding_window_pattern);
+  reader.Read("attention.shared_kv_layers", attention.shared_kv_layers);
   reader.Read("attention.temperature_scale", attention.temperature_scale);
   reader.Read("attention.temperature_length", attention.temperature_length);
   reader.Read("attention.compress_ratios", attention.compress_ratios);

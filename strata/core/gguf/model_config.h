@@ -72,6 +72,7 @@ struct AttentionConfig {
   int64_t sliding_window = 0;  // 0: none.
   // A period (every n-th block sees all), or 0 and 1 for each block; empty: the architecture's.
   std::vector<int64_t> sliding_window_pattern;
+  int64_t shared_kv_layers = 0;  // The last blocks, which use keys and values of earlier ones.
   double temperature_scale = 0;
   int64_t temperature_length = 0;
   std::vector<int64_t> compress_ratios;

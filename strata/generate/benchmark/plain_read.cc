@@ -22,9 +22,17 @@ uint64_t Fold(WeightBytes bytes) {
   const size_t count = bytes.size() / sizeof(Word);
   uint64_t result = 0;
   RunOnCurrentIsa([ =, &result ]() __attribute__((always_inline)) {
-    uint64_t folded = 0;
-    for (size_t i = 0; i < count; ++i) folded ^= words[i];
-    result = folded;
+    // A word at a time would be bound by its instructions and not by memory.
+    constexpr size_t kLanes = 32;
+    uint64_t folded[kLanes] = {};
+    size_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      for (size_t lane = 0; lane < kLanes; ++lane) folded[lane] ^= words[i + lane];
+    }
+    for (; i < count; ++i) folded[0] ^= words[i];
+    uint64_t all = 0;
+    for (const uint64_t lane : folded) all ^= lane;
+    result = all;
   });
   return result;
 }

@@ -48,7 +48,8 @@ class PartWorkspace {
   explicit PartWorkspace(int64_t num_rows) : num_rows_(num_rows) {}
 
   void Add(const SelfAttention& attention) {
-    AddInputs({&attention.query, &attention.key, &attention.value});
+    AddInputs({&attention.query, &attention.key});
+    if (!attention.values_are_keys) AddInputs({&attention.value});
     attention_ = std::max(attention_, SelfAttentionBlock::WorkspaceBytes(attention, num_rows_));
   }
   void Add(const LatentAttention& attention) {
@@ -72,10 +73,12 @@ class PartWorkspace {
     dense_ = std::max(dense_, FeedForwardBlock::WorkspaceBytes(dense, num_rows_));
   }
   void Add(const MixtureOfExperts& experts) {
-    AddInputs({&experts.router});
-    AddInput(experts.gate.type);
-    AddInput(experts.up.type);
-    if (experts.shared.has_value()) AddInputs({&experts.shared->gate, &experts.shared->up});
+    if (!experts.norms.has_value()) {  // Else the block norms and quantizes what its parts see.
+      AddInputs({&experts.router});
+      AddInput(experts.gate.type);
+      AddInput(experts.up.type);
+      if (experts.shared.has_value()) AddInputs({&experts.shared->gate, &experts.shared->up});
+    }
     experts_ = std::max(experts_, ExpertsBlock::WorkspaceBytes(experts, num_rows_));
   }
 
@@ -117,7 +120,7 @@ CpuLayers::CpuLayers(const ModelGraph& graph, ThreadPool& pool, ExpertWeights& e
       delta_net_block_(graph, pool),
       short_convolution_block_(pool),
       feed_forward_block_(pool),
-      experts_block_(pool),
+      experts_block_(graph.norm_epsilon, pool),
       batch_(pool),
       output_job_(pool) {}
 
@@ -238,9 +241,11 @@ absl::Status CpuLayers::Output(const ModelGraph& graph) {
   output_job_.Clear();
   RETURN_IF_ERROR(output_job_.AddLinear(graph.output, batch_, logits_));
   RETURN_IF_ERROR(output_job_.Run());
-  if (graph.logit_scale == 1.0f) return absl::OkStatus();
   for (int64_t i = 0; i < logits_.count(); ++i) {
-    for (float& logit : logits_.row(i)) logit = f32::Div(logit, graph.logit_scale);
+    if (graph.logit_scale != 1.0f) {
+      for (float& logit : logits_.row(i)) logit = f32::Div(logit, graph.logit_scale);
+    }
+    if (graph.logit_cap != 0.0f) CapSoftly(graph.logit_cap, logits_.row(i));
   }
   return absl::OkStatus();
 }
@@ -261,6 +266,7 @@ void CpuLayers::LeavePart(const Residual& residual) {
       const absl::Span<float> out = part_out_.row(i);
       if (!residual.norm_after.empty()) RmsNorm(out, residual.norm_after, graph_.norm_epsilon, out);
       AddProduct(residual.scale, out, x_.row(i));
+      if (residual.state_scale != 1.0f) Scale(residual.state_scale, x_.row(i));
     }
   });
 }

@@ -176,6 +176,24 @@ TEST_P(EngineOracleTest, BitsDependOnNeitherInstructionSetNorThreadsNorTheCutInt
   EXPECT_EQ(AllLogits(*model_, 2, 1, prompt), expected);
 }
 
+TEST_P(EngineOracleTest, GoingBackAndOnGivesTheSameBits) {
+  const auto prompt = answers_["prompt"].get<std::vector<TokenId>>();
+  const std::vector<float> expected = AllLogits(*model_, 2, 1000, prompt);
+  Sequence sequence(*engine_);
+  ASSERT_TRUE(sequence.Feed(prompt, {}).ok());
+  const size_t position = static_cast<size_t>(sequence.Rewind(11));
+  ASSERT_LE(position, 11u);
+  const absl::StatusOr<const StepResult*> result = sequence.Feed(
+      absl::MakeConstSpan(prompt).subspan(position), {.logits = Sequence::Want::kAll});
+  ASSERT_TRUE(result.ok()) << result.status();
+  std::vector<float> again(expected.begin(),
+                           expected.begin() + position * model_->graph.vocabulary);
+  for (const absl::Span<const float> row : (*result)->logits) {
+    again.insert(again.end(), row.begin(), row.end());
+  }
+  EXPECT_EQ(again, expected);
+}
+
 TEST_P(EngineOracleTest, UsesEveryTensorOfTheFile) {
   EXPECT_THAT(model_->graph.remarks, ::testing::IsEmpty());
 }
@@ -190,6 +208,16 @@ TEST_P(LongPromptOracleTest, ComputesTheStoredLogits) {
             << std::endl;
 }
 
+TEST_P(LongPromptOracleTest, BitsDependOnNeitherInstructionSetNorTheCutIntoSteps) {
+  const auto prompt = answers_["long"]["prompt"].get<std::vector<TokenId>>();
+  const std::vector<float> expected = AllLogits(*model_, 2, 1000, prompt);
+  EXPECT_EQ(AllLogits(*model_, 3, 37, prompt), expected);
+  EXPECT_EQ(AllLogits(*model_, 1, 1, prompt), expected);
+  SetIsa(Isa::kScalar);
+  EXPECT_EQ(AllLogits(*model_, 1, 1000, prompt), expected);
+  SetIsa(BestIsa());
+}
+
 std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
@@ -199,7 +227,7 @@ std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
 const std::vector<std::string>& Oracles() {
   static const auto* const names = new std::vector<std::string>{
       "qwen3moe", "llama", "olmoe", "granitemoe", "gpt-oss", "glm4moe", "deepseek2", "qwen3next",
-      "qwen35moe", "lfm2moe",
+      "qwen35moe", "lfm2moe", "gemma4",
       // Of testdata/family_oracles.py.
       "bailingmoe", "bailingmoe2", "deepseek", "deepseek2-expanded", "dots1", "ernie4_5",
       "ernie4_5-moe", "exaone-moe", "hunyuan-moe", "hy_v3", "mellum", "minimax-m2", "qwen2",
@@ -219,7 +247,8 @@ TEST(FamilyListTest, NamesNoFamilyWithoutAnswers) {
 
 INSTANTIATE_TEST_SUITE_P(Families, EngineOracleTest, ::testing::ValuesIn(Oracles()), TestName);
 INSTANTIATE_TEST_SUITE_P(Families, LongPromptOracleTest,
-                         ::testing::Values("gpt-oss", "qwen3next", "qwen35moe"), TestName);
+                         ::testing::Values("gpt-oss", "qwen3next", "qwen35moe", "gemma4"),
+                         TestName);
 
 }  // namespace
 }  // namespace strata

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -10,12 +11,15 @@
 #include "absl/types/span.h"
 #include "strata/core/status_macros.h"
 #include "strata/core/thread_pool.h"
+#include "strata/generate/blocks/activation_form.h"
 #include "strata/generate/cpu/activation_batch.h"
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/feed_forward_block.h"
 #include "strata/generate/cpu/gated_products.h"
 #include "strata/generate/cpu/product_job.h"
 #include "strata/generate/cpu/rows.h"
+#include "strata/generate/kernels/activation.h"
+#include "strata/generate/kernels/rms_norm.h"
 #include "strata/generate/kernels/router.h"
 #include "strata/generate/kernels/vector_math.h"
 #include "strata/generate/model/model_graph.h"
@@ -31,21 +35,49 @@ ProductJob::Matrix MatrixOf(const ExpertLinears& linears, const ExpertWeights::L
           .bias = linears.bias(at.expert)};
 }
 
+// What the parts see of so many tokens, where each has a norm of its own.
+int64_t NormedBytes(const MixtureOfExperts& experts, int64_t num_tokens) {
+  const int64_t width = experts.gate.columns;
+  const auto batch_bytes = [&](std::set<ActivationForm> forms) {
+    int64_t bytes = Rows::BytesFor(num_tokens, width);
+    for (const ActivationForm form : forms) {
+      bytes += num_tokens * ActivationBuffer::BytesFor(form, width);
+    }
+    return bytes;
+  };
+  int64_t bytes =
+      batch_bytes({*ActivationFormOf(experts.router.weights.type)}) +
+      batch_bytes({*ActivationFormOf(experts.gate.type), *ActivationFormOf(experts.up.type)});
+  if (experts.shared.has_value()) {
+    bytes += batch_bytes({*ActivationFormOf(experts.shared->gate.weights.type),
+                          *ActivationFormOf(experts.shared->up.weights.type)});
+  }
+  return bytes;
+}
+
 }  // namespace
 
-ExpertsBlock::ExpertsBlock(ThreadPool& pool)
-    : pool_(pool), job_(pool), gated_(pool), scratch_of_worker_(pool.num_threads()) {}
+ExpertsBlock::ExpertsBlock(float norm_epsilon, ThreadPool& pool)
+    : norm_epsilon_(norm_epsilon),
+      pool_(pool),
+      router_input_(pool),
+      routed_input_(pool),
+      shared_input_(pool),
+      job_(pool),
+      gated_(pool),
+      scratch_of_worker_(pool.num_threads()) {}
 
 absl::Status ExpertsBlock::Run(int layer, const MixtureOfExperts& experts, ExpertWeights& weights,
                                ActivationBatch& x, Rows& out) {
-  RETURN_IF_ERROR(Route(experts, x));
+  const Inputs inputs = InputsOf(experts, x);
+  RETURN_IF_ERROR(Route(experts, inputs.router));
   GroupByExpert(experts);
   down_.Resize(num_entries(), experts.down.rows);
   bool is_first_part = true;
   RETURN_IF_ERROR(weights.ForEachPart(layer, used_, [&](Locations locations) -> absl::Status {
     const bool with_shared = experts.shared.has_value() && std::exchange(is_first_part, false);
-    RETURN_IF_ERROR(RunGated(experts, locations, with_shared, x));
-    return RunDown(experts, locations, with_shared, x);
+    RETURN_IF_ERROR(RunGated(experts, locations, with_shared, inputs));
+    return RunDown(experts, locations, with_shared, inputs.shared);
   }));
   AddUp(experts, out);
   return absl::OkStatus();
@@ -65,7 +97,28 @@ int64_t ExpertsBlock::WorkspaceBytes(const MixtureOfExperts& experts, int64_t nu
                                         experts.shared->gate.weights.rows);
   }
   if (experts.shared_gate.has_value()) bytes += Rows::BytesFor(num_tokens, 1);
+  if (experts.norms.has_value()) bytes += NormedBytes(experts, num_tokens);
   return bytes + GatedProducts::ProductBytes(results, width);
+}
+
+ExpertsBlock::Inputs ExpertsBlock::InputsOf(const MixtureOfExperts& experts, ActivationBatch& x) {
+  if (!experts.norms.has_value()) return {.router = x, .routed = x, .shared = x};
+  const ExpertNorms& norms = *experts.norms;
+  return {.router = Norm(norms.router, x.rows(), router_input_),
+          .routed = Norm(norms.routed_before, x.rows(), routed_input_),
+          .shared = Norm(norms.shared_before, x.rows(), shared_input_)};
+}
+
+ActivationBatch& ExpertsBlock::Norm(const std::vector<float>& weight, const Rows& x,
+                                    NormedInput& normed) {
+  normed.rows.Resize(x.count(), x.width());
+  pool_.ParallelFor(x.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
+    for (int64_t i = piece.begin; i < piece.end; ++i) {
+      RmsNorm(x.row(i), weight, norm_epsilon_, normed.rows.row(i));
+    }
+  });
+  normed.batch.Assign(normed.rows);
+  return normed.batch;
 }
 
 absl::Status ExpertsBlock::Route(const MixtureOfExperts& experts, ActivationBatch& x) {
@@ -107,11 +160,12 @@ absl::Span<const int64_t> ExpertsBlock::EntriesOf(int expert) const {
 }
 
 absl::Status ExpertsBlock::RunGated(const MixtureOfExperts& experts, Locations locations,
-                                    bool with_shared, ActivationBatch& x) {
-  gated_.Start(num_entries() + (with_shared ? x.count() : 0),
+                                    bool with_shared, const Inputs& inputs) {
+  gated_.Start(num_entries() + (with_shared ? inputs.shared.count() : 0),
                std::max(experts.gate.rows, with_shared ? experts.shared->gate.weights.rows : 0));
-  ASSIGN_OR_RETURN(const auto gate_xs, x.ViewsFor(experts.gate.type, experts.gate.name));
-  ASSIGN_OR_RETURN(const auto up_xs, x.ViewsFor(experts.up.type, experts.up.name));
+  ASSIGN_OR_RETURN(const auto gate_xs,
+                   inputs.routed.ViewsFor(experts.gate.type, experts.gate.name));
+  ASSIGN_OR_RETURN(const auto up_xs, inputs.routed.ViewsFor(experts.up.type, experts.up.name));
   for (const ExpertWeights::Location& location : locations) {
     gated_.AddPart({.activation = experts.activation,
                     .gate = MatrixOf(experts.gate, location),
@@ -123,12 +177,14 @@ absl::Status ExpertsBlock::RunGated(const MixtureOfExperts& experts, Locations l
       gated_.AddResult(entry, gate_xs[token], up_xs[token]);
     }
   }
-  if (with_shared) RETURN_IF_ERROR(AddToGated(*experts.shared, x, num_entries(), gated_));
+  if (with_shared) {
+    RETURN_IF_ERROR(AddToGated(*experts.shared, inputs.shared, num_entries(), gated_));
+  }
   return gated_.Run();
 }
 
 absl::Status ExpertsBlock::RunDown(const MixtureOfExperts& experts, Locations locations,
-                                   bool with_shared, ActivationBatch& x) {
+                                   bool with_shared, ActivationBatch& shared_x) {
   job_.Clear();
   for (const ExpertWeights::Location& location : locations) {
     job_.AddMatrix(MatrixOf(experts.down, location));
@@ -137,9 +193,9 @@ absl::Status ExpertsBlock::RunDown(const MixtureOfExperts& experts, Locations lo
     }
   }
   if (with_shared) {
-    AddDown(*experts.shared, gated_, num_entries(), x.count(), job_, shared_);
+    AddDown(*experts.shared, gated_, num_entries(), shared_x.count(), job_, shared_);
     if (experts.shared_gate.has_value()) {
-      RETURN_IF_ERROR(job_.AddLinear(*experts.shared_gate, x, shared_gate_));
+      RETURN_IF_ERROR(job_.AddLinear(*experts.shared_gate, shared_x, shared_gate_));
     }
   }
   return job_.Run();
@@ -155,10 +211,17 @@ void ExpertsBlock::AddUp(const MixtureOfExperts& experts, Rows& out) {
       for (int64_t entry = i * num_chosen_; entry < (i + 1) * num_chosen_; ++entry) {
         AddWeighted(chosen_[entry].weight, down_.row(entry), sum);
       }
+      if (experts.norms.has_value()) {
+        RmsNorm(sum, experts.norms->routed_after, norm_epsilon_, sum);
+      }
       if (!experts.shared.has_value()) continue;
+      const absl::Span<float> shared = shared_.row(i);
+      if (experts.norms.has_value()) {
+        RmsNorm(shared, experts.norms->shared_after, norm_epsilon_, shared);
+      }
       const float share =
           experts.shared_gate.has_value() ? f32::Sigmoid(shared_gate_.row(i)[0]) : 1.0f;
-      AddWeighted(share, shared_.row(i), sum);
+      AddWeighted(share, shared, sum);
     }
   });
 }

@@ -29,9 +29,10 @@ namespace strata {
 
 class ExpertsBlock {
  public:
-  explicit ExpertsBlock(ThreadPool& pool);
+  ExpertsBlock(float norm_epsilon, ThreadPool& pool);
 
-  // `layer` is its number in the model, for `weights`.
+  // `layer` is its number in the model, for `weights`. Where the parts have norms of their own
+  // (ExpertNorms), x is the state as it is.
   absl::Status Run(int layer, const MixtureOfExperts& experts, ExpertWeights& weights,
                    ActivationBatch& x, Rows& out);
 
@@ -45,14 +46,32 @@ class ExpertsBlock {
   // Of the memory that it works in, as for all blocks.
   int64_t workspace_bytes() const {
     return gated_.bytes() + router_logits_.bytes() + down_.bytes() + shared_.bytes() +
-           shared_gate_.bytes();
+           shared_gate_.bytes() + normed_bytes();
   }
   // For so many tokens.
   static int64_t WorkspaceBytes(const MixtureOfExperts& experts, int64_t num_tokens);
 
  private:
   using Locations = absl::Span<const ExpertWeights::Location>;
+  // What a part of the mixture sees, where it has a norm of its own.
+  struct NormedInput {
+    explicit NormedInput(ThreadPool& pool) : batch(pool) {}
+    int64_t bytes() const { return rows.bytes() + batch.bytes(); }
 
+    Rows rows;
+    ActivationBatch batch;
+  };
+  struct Inputs {
+    ActivationBatch& router;
+    ActivationBatch& routed;
+    ActivationBatch& shared;
+  };
+
+  Inputs InputsOf(const MixtureOfExperts& experts, ActivationBatch& x);
+  ActivationBatch& Norm(const std::vector<float>& weight, const Rows& x, NormedInput& normed);
+  int64_t normed_bytes() const {
+    return router_input_.bytes() + routed_input_.bytes() + shared_input_.bytes();
+  }
   absl::Status Route(const MixtureOfExperts& experts, ActivationBatch& x);
   void GroupByExpert(const MixtureOfExperts& experts);
   // The entries, token * num_chosen + rank, that go to an expert, ascending.
@@ -62,12 +81,14 @@ class ExpertsBlock {
   // gated_ = gate, up and activation: a result for each entry of the experts and, with the shared
   // expert, one of it for each token.
   absl::Status RunGated(const MixtureOfExperts& experts, Locations locations, bool with_shared,
-                        ActivationBatch& x);
+                        const Inputs& inputs);
   absl::Status RunDown(const MixtureOfExperts& experts, Locations locations, bool with_shared,
-                       ActivationBatch& x);
+                       ActivationBatch& shared_x);
   void AddUp(const MixtureOfExperts& experts, Rows& out);
 
+  const float norm_epsilon_;
   ThreadPool& pool_;
+  NormedInput router_input_, routed_input_, shared_input_;
   ProductJob job_;
   GatedProducts gated_;
   std::vector<RouterScratch> scratch_of_worker_;

@@ -61,7 +61,11 @@ absl::Status SelfAttentionBlock::Run(const SelfAttention& attention, int layer,
   RETURN_IF_ERROR(
       job_.AddLinear(attention.query, x, attention.has_gate ? gated_queries_ : queries_));
   RETURN_IF_ERROR(job_.AddLinear(attention.key, x, keys_));
-  RETURN_IF_ERROR(job_.AddLinear(attention.value, x, values_));
+  if (attention.values_are_keys) {
+    values_.Resize(x.count(), attention.key.weights.rows);
+  } else {
+    RETURN_IF_ERROR(job_.AddLinear(attention.value, x, values_));
+  }
   RETURN_IF_ERROR(job_.Run());
   if (attention.has_gate) SplitGates(attention);
   RETURN_IF_ERROR(StoreKeysAndValues(attention, layer, rows));
@@ -82,6 +86,16 @@ void SelfAttentionBlock::SplitGates(const SelfAttention& attention) {
       }
     }
   });
+}
+
+void SelfAttentionBlock::PrepareValues(const SelfAttention& attention, int64_t i) {
+  absl::Span<float> values = values_.row(i);
+  if (attention.values_are_keys) std::copy_n(keys_.row(i).begin(), values.size(), values.begin());
+  if (!attention.norms_values) return;
+  for (; !values.empty(); values.remove_prefix(attention.value_size)) {
+    const absl::Span<float> head = values.subspan(0, attention.value_size);
+    RmsNorm(head, /*weight=*/{}, graph_.norm_epsilon, head);
+  }
 }
 
 void SelfAttentionBlock::PrepareHeads(const SelfAttention& attention,
@@ -112,6 +126,7 @@ absl::Status SelfAttentionBlock::StoreKeysAndValues(const SelfAttention& attenti
   pool_.ParallelFor(keys_.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
     for (int64_t i = piece.begin; i < piece.end; ++i) {
       const CpuRow& row = rows[static_cast<size_t>(i)];
+      PrepareValues(attention, i);
       PrepareHeads(attention, attention.query_norm, attention.key_size, row.position,
                    queries_.row(i));
       PrepareHeads(attention, attention.key_norm, attention.key_size, row.position, keys_.row(i));

@@ -43,6 +43,8 @@ class SelfAttentionBlock {
  private:
   // queries_ = the queries of gated_queries_.
   void SplitGates(const SelfAttention& attention);
+  // values_.row(i): from the key, where values are keys; its norms.
+  void PrepareValues(const SelfAttention& attention, int64_t i);
   // Norm and rotation of all heads of one row.
   void PrepareHeads(const SelfAttention& attention, const std::vector<float>& norm, int head_size,
                     int64_t position, absl::Span<float> heads) const;

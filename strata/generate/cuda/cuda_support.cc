@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/model/gated_activation.h"
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
@@ -27,6 +28,8 @@ class MixerCheck {
 
   absl::Status operator()(const SelfAttention& attention) const {
     if (attention.has_gate) return CannotRun(layer_, "gated attention");
+    if (attention.values_are_keys) return CannotRun(layer_, "values that are keys");
+    if (attention.norms_values) return CannotRun(layer_, "norms of values");
     if (attention.norm_scope == NormScope::kRotatedHead) {
       return CannotRun(layer_, "norms of queries and keys that were rotated");
     }
@@ -51,11 +54,32 @@ class MixerCheck {
   const int layer_;
 };
 
+absl::Status CheckFeedForward(int layer, GatedActivation activation, bool has_norms) {
+  if (has_norms) return CannotRun(layer, "experts beside a dense part with norms of their own");
+  if (activation == GatedActivation::kGelu) return CannotRun(layer, "gelu");
+  return absl::OkStatus();
+}
+
+absl::Status CheckLayer(int index, const Layer& layer) {
+  RETURN_IF_ERROR(std::visit(MixerCheck(index), layer.mixer));
+  for (const Residual* const residual : {&layer.mixer_residual, &layer.feed_forward_residual}) {
+    if (residual->state_scale != 1.0f) return CannotRun(index, "a scale of the state");
+  }
+  if (const auto* const dense = std::get_if<FeedForward>(&layer.feed_forward)) {
+    return CheckFeedForward(index, dense->activation, /*has_norms=*/false);
+  }
+  const MixtureOfExperts& experts = *CHECK_NOTNULL(ExpertsOf(layer));
+  return CheckFeedForward(index, experts.activation, experts.norms.has_value());
+}
+
 }  // namespace
 
 absl::Status CheckKernelsRun(const ModelGraph& graph) {
   for (int layer = 0; layer < static_cast<int>(graph.layers.size()); ++layer) {
-    RETURN_IF_ERROR(std::visit(MixerCheck(layer), graph.layers[layer].mixer));
+    RETURN_IF_ERROR(CheckLayer(layer, graph.layers[layer]));
+  }
+  if (graph.logit_cap != 0.0f) {
+    return absl::UnimplementedError("no GPU kernels yet for logits with a cap");
   }
   return absl::OkStatus();
 }

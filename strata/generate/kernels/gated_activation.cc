@@ -5,6 +5,7 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/generate/kernels/run_on_isa.h"
+#include "strata/generate/numerics/hyperbolic.h"
 #include "strata/generate/numerics/numerics.h"
 
 namespace strata {
@@ -38,6 +39,10 @@ void ApplyGate(GatedActivation activation, absl::Span<const float> gate, absl::S
     case GatedActivation::kSigmoid:
       return RunOnCurrentIsa([=]() __attribute__((always_inline)) {
         for (size_t i = 0; i < n; ++i) to[i] = f32::Mul(f32::Sigmoid(g[i]), u[i]);
+      });
+    case GatedActivation::kGelu:
+      return RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+        for (size_t i = 0; i < n; ++i) to[i] = f32::Mul(f32::Gelu(g[i]), u[i]);
       });
     case GatedActivation::kClampedSwiglu:
       return RunOnCurrentIsa([=]() __attribute__((always_inline)) {

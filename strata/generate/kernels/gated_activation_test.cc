@@ -24,6 +24,18 @@ TEST(GatedActivationTest, MultipliesUpBySilu) {
   }
 }
 
+TEST(GatedActivationTest, MultipliesUpByGelu) {
+  std::vector<float> out(kGates.size());
+  ApplyGate(GatedActivation::kGelu, kGates, kUps, absl::MakeSpan(out));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const double g = kGates[i];
+    const double angle = std::sqrt(2.0 / 3.14159265358979324) * (g + 0.044715 * g * g * g);
+    // As 1 + tanh, without the digits that it loses where tanh is nearly -1.
+    const double exact = g / (1.0 + std::exp(-2.0 * angle)) * kUps[i];
+    EXPECT_NEAR(out[i], exact, 1e-5 * std::abs(exact) + 1e-30) << g;
+  }
+}
+
 TEST(GatedActivationTest, ClampsTheSwigluOfGptOss) {
   std::vector<float> out = kUps;
   ApplyGate(GatedActivation::kClampedSwiglu, kGates, out, absl::MakeSpan(out));

@@ -134,13 +134,16 @@ class Bench {
         const std::byte* const bytes = weights_.data;
         uint64_t sum = 0;
         RunOnCurrentIsa([&sum, bytes, piece ]() __attribute__((always_inline)) {
-          uint64_t words = 0;
-          for (int64_t i = piece.begin * kPieceBytes / 8; i < piece.end * kPieceBytes / 8; ++i) {
-            uint64_t word;
-            std::memcpy(&word, bytes + 8 * i, sizeof(word));
-            words += word;
+          // A word at a time would be bound by its instructions and not by memory.
+          constexpr int64_t kLanes = 32;
+          uint64_t words[kLanes] = {};
+          constexpr int64_t kStep = kLanes * int64_t{sizeof(uint64_t)};
+          for (int64_t at = piece.begin * kPieceBytes; at < piece.end * kPieceBytes; at += kStep) {
+            uint64_t some[kLanes];
+            std::memcpy(some, bytes + at, sizeof(some));
+            for (int64_t lane = 0; lane < kLanes; ++lane) words[lane] += some[lane];
           }
-          sum = words;
+          for (const uint64_t word : words) sum += word;
         });
         total += sum;
       });

@@ -130,9 +130,15 @@ TEST_P(VectorIsaTest, NormalizesAndActivates) {
     Convolve(taps_weights, taps, absl::MakeSpan(convolved));
     Values clamped(x.size());
     ApplyGate(GatedActivation::kClampedSwiglu, x, other, absl::MakeSpan(clamped));
+    Values gelu(x.size());
+    ApplyGate(GatedActivation::kGelu, x, other, absl::MakeSpan(gelu));
+    Values capped = x;
+    CapSoftly(30.0f, absl::MakeSpan(capped));
     std::string bytes;
-    for (const Values& values : {soft, normed, plain, gated, opened, convolved, clamped})
+    for (const Values& values :
+         {soft, normed, plain, gated, opened, convolved, clamped, gelu, capped}) {
       Append(values, bytes);
+    }
     return bytes;
   });
 }

@@ -10,6 +10,7 @@
 #include "strata/generate/kernels/isa.h"
 #include "strata/generate/kernels/run_on_isa.h"
 #include "strata/generate/numerics/accumulators.h"
+#include "strata/generate/numerics/hyperbolic.h"
 #include "strata/generate/numerics/numerics.h"
 #if defined(__x86_64__)
 #include "strata/generate/kernels/x86/vector_kernels.h"
@@ -159,6 +160,14 @@ void ApplySilu(absl::Span<float> x) {
   float* const values = x.data();
   RunOnCurrentIsa([=]() __attribute__((always_inline)) {
     for (size_t i = 0; i < n; ++i) values[i] = f32::Silu(values[i]);
+  });
+}
+
+void CapSoftly(float cap, absl::Span<float> x) {
+  const size_t n = x.size();
+  float* const values = x.data();
+  RunOnCurrentIsa([=]() __attribute__((always_inline)) {
+    for (size_t i = 0; i < n; ++i) values[i] = f32::Mul(cap, f32::Tanh(f32::Div(values[i], cap)));
   });
 }
 

@@ -46,6 +46,9 @@ void Scale(float factor, absl::Span<float> x);
 // x = f32::Silu(x)
 void ApplySilu(absl::Span<float> x);
 
+// x = cap * f32::Tanh(x / cap)
+void CapSoftly(float cap, absl::Span<float> x);
+
 // y = x * y
 void MultiplyInto(absl::Span<const float> x, absl::Span<float> y);
 

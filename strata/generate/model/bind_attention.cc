@@ -51,7 +51,21 @@ void BindProjections(const std::string& block, int64_t width, Need bias, TensorB
   }
   attention.query = binder.Matrix(block + "attn_q", width, query_rows, bias);
   attention.key = binder.Matrix(block + "attn_k", width, key_rows, bias);
+  if (attention.values_are_keys) return;
   attention.value = binder.Matrix(block + "attn_v", width, value_rows, bias);
+}
+
+// Do layers that see all tokens use their keys as values? A file in which some have values and
+// others lost theirs is broken. Walks the layers that the file has, whatever their number is said
+// to be.
+bool AreValuesKeys(const ModelConfig& config, const ModelFamily& family,
+                   const TensorBinder& binder) {
+  if (!family.values_may_be_keys) return false;
+  for (int layer = 0; binder.Has(absl::StrCat("blk.", layer, ".attn_k.weight")); ++layer) {
+    if (HasWindow(config.attention, family, layer)) continue;
+    if (binder.Has(absl::StrCat("blk.", layer, ".attn_v.weight"))) return false;
+  }
+  return true;
 }
 
 // Norms of queries and keys, where the family or the file has them. A file of such a family that has
@@ -112,11 +126,19 @@ SelfAttention BindSelfAttention(const ModelConfig& config, const ModelFamily& fa
   attention.num_kv_heads = static_cast<int>(config.attention.head_count_kv.At(layer));
   attention.key_size = static_cast<int>(sizes.key);
   attention.value_size = static_cast<int>(sizes.value);
-  attention.scale = config.attention.scale != 0
-                        ? static_cast<float>(config.attention.scale)
+  attention.scale = config.attention.scale != 0 ? static_cast<float>(config.attention.scale)
+                    : family.attention_scale != 0
+                        ? family.attention_scale
                         : 1.0f / std::sqrt(static_cast<float>(attention.key_size));
   attention.window = has_window ? config.attention.sliding_window : 0;
   attention.rotation = rotation;
+  attention.norms_values = family.norms_values;
+  attention.values_are_keys = !has_window && AreValuesKeys(config, family, binder);
+  if (attention.values_are_keys && attention.key_size != attention.value_size) {
+    binder.Refuse("hparams", absl::StrCat("keys of ", attention.key_size,
+                                          " values are values, which have ", attention.value_size));
+    return attention;
+  }
   attention.has_gate = family.gates_attention;
   if (attention.has_gate && attention.key_size != attention.value_size) {
     binder.Refuse("hparams", absl::StrCat("gates of ", attention.key_size, " values for heads of ",

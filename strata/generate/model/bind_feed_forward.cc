@@ -1,5 +1,6 @@
 #include "strata/generate/model/bind_feed_forward.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,18 +35,36 @@ int64_t NumRows(const GgufFile& file, const std::string& name) {
   return tensor == nullptr ? 0 : tensor->all_dims[1];
 }
 
-FeedForward BindGated(const std::string& block, absl::string_view suffix, int64_t width,
+GatedActivation ActivationOf(const ModelConfig& config) {
+  switch (config.experts.activation) {
+    case ExpertActivation::kClampedSwiglu:
+      return GatedActivation::kClampedSwiglu;
+    case ExpertActivation::kGelu:
+      return GatedActivation::kGelu;
+    default:
+      return GatedActivation::kSilu;
+  }
+}
+
+FeedForward BindGated(const ModelConfig& config, const std::string& block, absl::string_view suffix,
                       int64_t inner, TensorBinder& binder) {
-  return {.gate = binder.Matrix(absl::StrCat(block, "ffn_gate", suffix), width, inner),
+  const int64_t width = config.embedding_length;
+  return {.activation = ActivationOf(config),
+          .gate = binder.Matrix(absl::StrCat(block, "ffn_gate", suffix), width, inner),
           .up = binder.Matrix(absl::StrCat(block, "ffn_up", suffix), width, inner),
           .down = binder.Matrix(absl::StrCat(block, "ffn_down", suffix), inner, width)};
 }
 
 // The router is computed in f32 whatever its type: other types are decoded here, once.
-void BindRouter(const std::string& block, const ModelConfig& config, Need bias,
-                TensorBinder& binder, MixtureOfExperts& experts) {
-  experts.router =
-      binder.Matrix(block + "ffn_gate_inp", config.embedding_length, config.experts.count, bias);
+void BindRouter(const std::string& block, const ModelConfig& config, const ModelFamily& family,
+                Need bias, TensorBinder& binder, MixtureOfExperts& experts) {
+  const int64_t width = config.embedding_length;
+  if (family.has_dense_beside_experts) {  // `.scale` is then a weight of its input's norm.
+    experts.router.name = block + "ffn_gate_inp.weight";
+    experts.router.weights = binder.Table(experts.router.name, width, config.experts.count);
+  } else {
+    experts.router = binder.Matrix(block + "ffn_gate_inp", width, config.experts.count, bias);
+  }
   WeightMatrix& weights = experts.router.weights;
   if (!binder.status().ok() || weights.type == BlockType::kF32) return;
   experts.router_as_f32.resize(weights.rows * weights.columns);
@@ -151,16 +170,30 @@ void BindShared(const GgufFile& file, const std::string& block, const ModelConfi
     return;
   }
   const int64_t inner = NumRows(file, block + "ffn_gate_shexp.weight");
-  experts.shared = BindGated(block, "_shexp", config.embedding_length, inner, binder);
+  experts.shared = BindGated(config, block, "_shexp", inner, binder);
   if (!family.needs_shared_gate && !binder.Has(block + "ffn_gate_inp_shexp.weight")) return;
   experts.shared_gate =
       binder.Matrix(block + "ffn_gate_inp_shexp", config.embedding_length, /*rows=*/1);
 }
 
+// The norm before the dense part is the residual's, whoever binds it.
+void BindDenseBeside(const ModelConfig& config, int layer, TensorBinder& binder,
+                     MixtureOfExperts& experts) {
+  const std::string block = absl::StrCat("blk.", layer, ".");
+  const int64_t width = config.embedding_length;
+  experts.shared = BindFeedForward(config, layer, binder);
+  ExpertNorms& norms = experts.norms.emplace();
+  norms.router = binder.Values(block + "ffn_gate_inp.scale", {width});
+  for (float& weight : norms.router) weight /= std::sqrt(static_cast<float>(width));
+  norms.routed_before = binder.Values(block + "pre_ffw_norm_2.weight", {width});
+  norms.routed_after = binder.Values(block + "post_ffw_norm_2.weight", {width});
+  norms.shared_after = binder.Values(block + "post_ffw_norm_1.weight", {width});
+}
+
 }  // namespace
 
 FeedForward BindFeedForward(const ModelConfig& config, int layer, TensorBinder& binder) {
-  return BindGated(absl::StrCat("blk.", layer, "."), "", config.embedding_length,
+  return BindGated(config, absl::StrCat("blk.", layer, "."), "",
                    config.feed_forward_length.At(layer), binder);
 }
 
@@ -170,13 +203,19 @@ MixtureOfExperts BindExperts(const GgufFile& file, const ModelConfig& config,
   const std::string block = absl::StrCat("blk.", layer, ".");
   const Need bias = family.needs_biases ? Need::kRequired : Need::kOptional;
   MixtureOfExperts experts;
-  experts.activation = config.experts.activation == ExpertActivation::kClampedSwiglu
-                           ? GatedActivation::kClampedSwiglu
-                           : GatedActivation::kSilu;
-  BindRouter(block, config, bias, binder, experts);
+  experts.activation = ActivationOf(config);
+  BindRouter(block, config, family, bias, binder, experts);
   BindRouting(block, config, family, binder, experts);
   ExpertBinder(layout, layer, bias, binder).Bind(experts);
-  BindShared(file, block, config, family, binder, experts);
+  if (family.needs_expert_scales && experts.down.scales.empty()) {
+    binder.Refuse("tensor_missing", absl::StrCat("tensor ", block, "ffn_down_exps.scale [",
+                                                 config.experts.count, "] is not there"));
+  }
+  if (family.has_dense_beside_experts) {
+    BindDenseBeside(config, layer, binder, experts);
+  } else {
+    BindShared(file, block, config, family, binder, experts);
+  }
   return experts;
 }
 

@@ -1,11 +1,13 @@
 #include "strata/generate/model/bind_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -53,11 +55,11 @@ absl::Status CheckArchitecture(const GgufFile& file) {
 absl::Status CheckNothingIsLeftOut(const GgufFile& file, const ModelConfig& config) {
   const std::pair<absl::string_view, bool> parts[] = {
       {"attention.clamp_kqv", config.attention.clamp_kqv != 0},
+      {"attention.shared_kv_layers", config.attention.shared_kv_layers != 0},
       {"attention.temperature_scale", config.attention.temperature_scale != 0},
       {"attention.indexer.top_k", config.attention.indexer_top_k != 0},
       {"attn_logit_softcapping", config.scales.attn_logit_softcapping != 0},
       {"router_logit_softcapping", config.scales.router_logit_softcapping != 0},
-      {"final_logit_softcapping", config.scales.final_logit_softcapping != 0},
       {"hyper_connection.count", config.streams.hyper_connection_count != 0},
       {"embedding_length_per_layer_input", config.streams.embedding_length_per_layer_input != 0},
       {"expert_chunk_feed_forward_length", config.experts.chunk_feed_forward_length != 0},
@@ -124,7 +126,9 @@ class ModelBinder {
     graph.width = config_.embedding_length;
     graph.context_length = config_.context_length;
     graph.norm_epsilon = static_cast<float>(config_.attention.layer_norm_rms_epsilon);
-    graph.embedding_scale = OneIfZero(config_.scales.embedding);
+    graph.embedding_scale = family_.scales_embedding ? std::sqrt(static_cast<float>(graph.width))
+                                                     : OneIfZero(config_.scales.embedding);
+    graph.logit_cap = static_cast<float>(config_.scales.final_logit_softcapping);
     graph.logit_scale = OneIfZero(config_.scales.logit);
     rotations_ = BindRotations(config_, family_, binder_);
     graph.rotations = rotations_.all;
@@ -148,12 +152,28 @@ class ModelBinder {
     bound.mixer = BindMixer(layer, binder);
     bound.feed_forward_residual =
         BindResidual(absl::StrCat(block, family_.feed_forward_norm, ".weight"), binder);
+    if (family_.norms_and_scales_results) BindResults(block, binder, bound);
     if (layout_.HasExperts(layer)) {
       bound.feed_forward = BindExperts(file_, config_, layout_, family_, layer, binder);
+      if (family_.has_dense_beside_experts) TakeNormBefore(bound);
     } else {
       bound.feed_forward = BindFeedForward(config_, layer, binder);
     }
     return bound;
+  }
+
+  void BindResults(const std::string& block, TensorBinder& binder, Layer& bound) {
+    const int64_t width = config_.embedding_length;
+    bound.mixer_residual.norm_after = binder.Values(block + "post_attention_norm.weight", {width});
+    bound.feed_forward_residual.norm_after = binder.Values(block + "post_ffw_norm.weight", {width});
+    const std::vector<float> scale = binder.Values(block + "layer_output_scale.weight", {1});
+    if (!scale.empty()) bound.feed_forward_residual.state_scale = scale[0];
+  }
+
+  // The norm before the feed-forward is then that of one of its parts.
+  static void TakeNormBefore(Layer& bound) {
+    std::get<MixtureOfExperts>(bound.feed_forward).norms->shared_before =
+        std::exchange(bound.feed_forward_residual.norm_before, {});
   }
 
   Mixer BindMixer(int layer, TensorBinder& binder) {

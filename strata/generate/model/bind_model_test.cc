@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <functional>
+#include <ios>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,11 +16,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
+#include "strata/core/gguf/gguf_value.h"
+#include "strata/core/gguf/gguf_writer.h"
+#include "strata/generate/model/gated_activation.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_delta_net.h"
@@ -281,6 +288,87 @@ TEST(BindModelTest, ANextTokenBlockThatIsNotWholeIsLeftOutAndNamed) {
   EXPECT_THAT(graph.next_token_blocks, IsEmpty());
   EXPECT_THAT(graph.remarks,
               ElementsAre(AllOf(HasSubstr("block 2"), HasSubstr("blk.2.attn_v.weight"))));
+}
+
+std::string BytesOfOracle(const std::string& name) {
+  std::ifstream in("testdata/oracles/arch/" + name + ".gguf", std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+absl::StatusOr<ModelGraph> BindBytes(const std::string& bytes) {
+  static std::vector<std::unique_ptr<GgufFile>> files;
+  const std::string path = absl::StrCat(testing::TempDir(), "/changed", files.size(), ".gguf");
+  std::ofstream(path, std::ios::binary) << bytes;
+  absl::StatusOr<std::unique_ptr<GgufFile>> file = GgufFile::Open(path);
+  if (!file.ok()) return file.status();
+  files.push_back(*std::move(file));
+  return BindModel(*files.back());
+}
+
+// The oracle's file with another name, of the same length, for one of its tensors.
+absl::Status BindWithout(const std::string& oracle, const std::string& tensor) {
+  std::string bytes = BytesOfOracle(oracle);
+  const size_t at = bytes.find(tensor);
+  EXPECT_NE(at, std::string::npos) << tensor;
+  bytes[at + tensor.size() - 1] = '_';
+  return BindBytes(bytes).status();
+}
+
+// The oracle's file with a key more, and one of such a length that its tensors stay aligned.
+absl::StatusOr<ModelGraph> BindWith(const std::string& oracle, const std::string& key,
+                                    float value) {
+  GgufBytes record;
+  record.String(key).Type(GgufType::kF32).Number(value);
+  const size_t filler = 31 - (record.bytes().size() + 13) % 32;
+  record.String(std::string(filler + 1, 'x')).Type(GgufType::kU8).Number(uint8_t{0});
+  EXPECT_EQ(record.bytes().size() % 32, 0u);
+  std::string bytes = BytesOfOracle(oracle);
+  bytes[16] = static_cast<char>(bytes[16] + 2);  // The number of keys.
+  return BindBytes(bytes.insert(24, record.bytes()));
+}
+
+TEST(BindModelTest, WindowsOfGptOssMayTurnWithABaseOfTheirOwn) {
+  const absl::StatusOr<ModelGraph> graph = BindWith("gpt-oss", "gpt-oss.rope.freq_base_swa", 500);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const OpenModel plain("testdata/oracles/arch/gpt-oss.gguf");
+  ASSERT_EQ(plain.graph.rotations.size(), 1u);
+  ASSERT_EQ(graph->rotations.size(), 2u);
+  for (const Layer& layer : graph->layers) {
+    const auto& attention = std::get<SelfAttention>(layer.mixer);
+    EXPECT_EQ(graph->rotations[attention.rotation].angles.base,
+              attention.window > 0 ? 500 : plain.graph.rotations[0].angles.base);
+  }
+}
+
+TEST(BindModelTest, ADensePartBesideExpertsHasNormsOfItsOwn) {
+  const OpenModel model("testdata/oracles/arch/gemma4.gguf");
+  const Layer& layer = model.graph.layers[1];
+  const auto& attention = std::get<SelfAttention>(layer.mixer);
+  EXPECT_TRUE(attention.values_are_keys);
+  EXPECT_EQ(attention.window, 0);
+  EXPECT_EQ(attention.key_size, 32);
+  EXPECT_FALSE(std::get<SelfAttention>(model.graph.layers[0].mixer).values_are_keys);
+  const MixtureOfExperts& experts = *ExpertsOf(layer);
+  EXPECT_EQ(experts.shared->gate.name, "blk.1.ffn_gate.weight");
+  EXPECT_THAT(layer.feed_forward_residual.norm_before, IsEmpty());
+  EXPECT_EQ(experts.norms->shared_before.size(), 64u);
+  EXPECT_EQ(experts.down.scales.size(), 8u);
+  EXPECT_EQ(experts.activation, GatedActivation::kGelu);
+  EXPECT_NE(layer.feed_forward_residual.state_scale, 1.0f);
+}
+
+TEST(BindModelTest, NamesWhatAFileWithADensePartBesideExpertsHasLost) {
+  for (const std::string tensor :
+       {"blk.0.attn_v.weight", "blk.3.post_attention_norm.weight", "blk.1.post_ffw_norm.weight",
+        "blk.1.post_ffw_norm_1.weight", "blk.2.pre_ffw_norm_2.weight", "blk.4.ffn_gate_inp.scale",
+        "blk.1.ffn_down_exps.scale", "blk.2.layer_output_scale.weight", "blk.0.ffn_up.weight"}) {
+    const absl::Status status = BindWithout("gemma4", tensor);
+    EXPECT_EQ(ErrorKind(status), "tensor_missing") << tensor << ": " << status;
+    EXPECT_THAT(status.message(), HasSubstr(tensor));
+  }
+  ExpectRefused({.architecture = "gemma4",
+                 .numbers = {{"attention.sliding_window", 8}, {"attention.shared_kv_layers", 2}}},
+                "hparams", "gemma4.attention.shared_kv_layers");
 }
 
 }  // namespace

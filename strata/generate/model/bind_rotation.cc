@@ -111,7 +111,7 @@ Rotations BindRotations(const ModelConfig& config, const ModelFamily& family,
   if (family.window_period == 0 || !differs) return rotations;
   Rotation windowed =
       RotationOf(config, family, dims, base, /*stretches=*/!family.stretches_full_layers_only);
-  if (dims == rope.dimension_count) {
+  if (dims == rope.dimension_count && base == rope.freq_base) {
     windowed.angles.frequency_factors = full.angles.frequency_factors;
   }
   CheckDims(dims, HeadSizesOf(config, family, /*has_window=*/true).key, binder);

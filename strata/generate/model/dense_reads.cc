@@ -22,10 +22,10 @@ using Reads = std::vector<WeightBytes>;
 void Add(const Linear& linear, Reads& reads) { reads.push_back(BytesOf(linear.weights)); }
 
 void Add(const SelfAttention& attention, Reads& reads) {
-  for (const Linear* linear :
-       {&attention.query, &attention.key, &attention.value, &attention.output}) {
-    Add(*linear, reads);
-  }
+  Add(attention.query, reads);
+  Add(attention.key, reads);
+  if (!attention.values_are_keys) Add(attention.value, reads);
+  Add(attention.output, reads);
 }
 
 void Add(const HeadLinears& linears, int num_heads, Reads& reads) {

@@ -9,6 +9,8 @@ enum class GatedActivation {
   kSilu,
   // sigmoid(gate) * up
   kSigmoid,
+  // gelu(gate) * up, where gelu has the form with tanh
+  kGelu,
   // gpt-oss: g = min(gate, 7), u = up within [-7, 7]; (g * sigmoid(1.702 g)) * (u + 1)
   kClampedSwiglu,
 };

@@ -26,6 +26,7 @@ struct ModelFamily {
   bool needs_biases = false;                         // Attention, router and experts have biases.
   bool needs_shared_expert = false;                  // Beside routed experts, where keys say so.
   bool needs_shared_gate = false;                    // A shared expert, and ffn_gate_inp_shexp.
+  bool needs_expert_scales = false;                  // Each expert's down has one.
   bool rotates_only_if_finetuned = false;            // rope.scaling.finetuned = false: no rotation.
   // Layers that see all tokens do not rotate, only those with a window do.
   bool rotates_windows_only = false;
@@ -41,6 +42,18 @@ struct ModelFamily {
   int window_period = 0;
   bool needs_window = false;     // No file is without attention.sliding_window.
   bool gates_attention = false;  // attn_q has each head's gate behind its query.
+  // Of attention, where no key says it; 0: 1 / sqrt(head size).
+  float attention_scale = 0.0f;
+  bool norms_values = false;  // Of each head, without weights.
+  // Layers that see all tokens may lack attn_v: their values are their keys.
+  bool values_may_be_keys = false;
+  // What a part gives is normed before it joins the state (post_attention_norm, post_ffw_norm), and
+  // the state is scaled after each layer (layer_output_scale).
+  bool norms_and_scales_results = false;
+  // A layer with experts has a feed-forward for all tokens as well (ffn_gate and so on); it, the
+  // experts and the router have norms of their own.
+  bool has_dense_beside_experts = false;
+  bool scales_embedding = false;  // By the square root of its length.
   // Value head h of a delta net uses key head h % their number, instead of neighbours sharing one.
   bool tiles_value_heads = false;
 };

@@ -4,7 +4,7 @@
 //     for each layer:
 //       x = residual rule of the mixer, around the mixer
 //       x = residual rule of the feed-forward, around the feed-forward
-//     logits = output(norm(x)) / logit_scale
+//     logits = cap(output(norm(x)) / logit_scale)
 //
 // The order is run_layers.h's. Families differ in which parts a layer has and in the numbers inside
 // them, never in code that asks for a family's name. A new kind of mixer (a gated delta net, a short
@@ -73,11 +73,13 @@ struct ExpertLinears {
   }
 };
 
-// How a part's result joins the state: x = x + scale * norm_after(part(norm_before(x))).
+// How a part's result joins the state: x = (x + scale * norm_after(part(norm_before(x)))) *
+// state_scale.
 struct Residual {
-  std::vector<float> norm_before;
-  std::vector<float> norm_after;  // Empty: none.
+  std::vector<float> norm_before;  // Empty: none.
+  std::vector<float> norm_after;   // Empty: none.
   float scale = 1.0f;
+  float state_scale = 1.0f;
 };
 
 // Over each head on its own, over all heads together, or over each head once it has been rotated.
@@ -94,6 +96,9 @@ struct SelfAttention {
   int64_t window = 0;          // Tokens seen, itself included; 0: all before it.
   int rotation = kNoRotation;  // Of queries and keys: an index of ModelGraph::rotations.
   Linear query, key, value, output;
+  // There is no `value`: a value is the product of `key`, neither normed nor rotated.
+  bool values_are_keys = false;
+  bool norms_values = false;  // Of each head, without weights.
   NormScope norm_scope = NormScope::kHead;
   std::vector<float> query_norm, key_norm;  // Empty: none.
   std::vector<float> sinks;                 // Empty, or one score per head.
@@ -202,6 +207,14 @@ struct FeedForward {
   Linear gate, up, down;
 };
 
+// Norms of the state for each part of a mixture of experts, where they do not share the residual's,
+// and of what comes of routed and shared experts before the two are added.
+struct ExpertNorms {
+  std::vector<float> router;
+  std::vector<float> routed_before, routed_after;
+  std::vector<float> shared_before, shared_after;
+};
+
 struct MixtureOfExperts {
   Linear router;                     // Its weights are f32.
   std::vector<float> router_as_f32;  // They themselves, where the file has another type.
@@ -210,6 +223,7 @@ struct MixtureOfExperts {
   ExpertLinears gate, up, down;
   std::optional<FeedForward> shared;  // Added for every token,
   std::optional<Linear> shared_gate;  // times the sigmoid of this product's only value.
+  std::optional<ExpertNorms> norms;   // With them, the residual has no norm before.
 
   // Bytes of one routed expert's matrices.
   int64_t expert_bytes() const { return gate.bytes() + up.bytes() + down.bytes(); }
@@ -251,6 +265,7 @@ struct ModelGraph {
   float norm_epsilon = 0.0f;
   float embedding_scale = 1.0f;
   float logit_scale = 1.0f;  // Divides the logits.
+  float logit_cap = 0.0f;    // Not 0: logits become cap * tanh(logit / cap), the last of all.
   std::vector<Rotation> rotations;
   WeightMatrix embedding;  // A row per token.
   std::vector<Layer> layers;

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "strata/generate/numerics/accumulators.h"
+#include "strata/generate/numerics/hyperbolic.h"
 #include "strata/generate/numerics/numerics.h"
 
 namespace strata {
@@ -18,7 +19,7 @@ struct NumericsInput {
 };
 
 struct NumericsSample {
-  static constexpr int kCount = 14;
+  static constexpr int kCount = 16;
   uint32_t bits[kCount];
 };
 
@@ -31,6 +32,7 @@ STRATA_NUMERIC NumericsSample SampleNumerics(const NumericsInput& in) {
            f32::Bits(f32::FromInt(static_cast<int32_t>(f32::Bits(in.a)))),
            f32::Bits(f32::FromF16(half)), f32::ToF16(in.a), f32::ToBf16(in.a),
            f32::Bits(f32::Exp(in.a)), f32::Bits(f32::Silu(in.a)), f32::Bits(f32::Softplus(in.a)),
+           f32::Bits(f32::Gelu(in.a)), f32::Bits(f32::Tanh(in.a)),
            f32::Bits(f32::SumOfSquares(values, 3))}};
 }
 

@@ -18,8 +18,8 @@ namespace {
 
 std::vector<std::string> Models() {
   std::vector<std::string> paths = {Runfile("testdata/strata-tiny-q4_k_m.gguf").value()};
-  for (const char* name : {"deepseek2", "glm4moe", "gpt-oss", "granitemoe", "lfm2moe", "llama",
-                           "olmoe", "qwen3moe", "qwen3next", "qwen35moe"}) {
+  for (const char* name : {"deepseek2", "gemma4", "glm4moe", "gpt-oss", "granitemoe", "lfm2moe",
+                           "llama", "olmoe", "qwen3moe", "qwen3next", "qwen35moe"}) {
     paths.push_back(Runfile(absl::StrCat("testdata/oracles/arch/", name, ".gguf")).value());
   }
   return paths;

@@ -179,9 +179,9 @@ TEST(PlacedExpertsTest, NorInAModelWhoseBlobsAreOfManySizes) {
   ExpectSameBitsWhateverThePlacement(OpenModel(*path), {25});
 }
 
-// Fused gate and up, biases, dense layers, a shared expert.
+// Fused gate and up, biases, scales, dense layers and parts, a shared expert.
 TEST(PlacedExpertsTest, NorInAnyFormThatExpertsHaveInFiles) {
-  for (const char* name : {"glm4moe", "gpt-oss", "granitemoe", "llama", "olmoe"}) {
+  for (const char* name : {"gemma4", "glm4moe", "gpt-oss", "granitemoe", "llama", "olmoe"}) {
     SCOPED_TRACE(name);
     const OpenModel model(Runfile(absl::StrCat("testdata/oracles/arch/", name, ".gguf")).value());
     const std::string profile = WriteProfile(model);

@@ -13,7 +13,8 @@
 namespace strata {
 absl::StatusOr<std::unique_ptr<BytePairEncoder>> BytePairEncoder::Create(
     const Vocabulary& vocabulary, PreTokenizer pre_tokenizer) {
-  ASSIGN_OR_RETURN(MergeTable merges, MergeTable::Create(vocabulary));
+  ASSIGN_OR_RETURN(MergeTable merges,
+                   MergeTable::Create(vocabulary, MergeTable::Spelling::kByteAlphabet));
   return std::unique_ptr<BytePairEncoder>(
       new BytePairEncoder(vocabulary, std::move(pre_tokenizer), std::move(merges)));
 }

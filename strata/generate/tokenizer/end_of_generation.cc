@@ -15,9 +15,10 @@ constexpr absl::string_view kEndTexts[] = {
     "<|im_end|>",
     "<|endoftext|>",  // ChatML, GPT-2
     "<|end|>",
-    "<|return|>",             // Phi, gpt-oss
-    "<|call|>",               // gpt-oss
-    "<end_of_turn>",          // Gemma
+    "<|return|>",  // Phi, gpt-oss
+    "<|call|>",    // gpt-oss
+    "<end_of_turn>",
+    "<turn|>",                // Gemma
     "</s>",                   // Llama 2, Mistral
     "<|end_of_text|>",        // Granite, Llama 3
     "<｜end▁of▁sentence｜>",  // DeepSeek

@@ -11,7 +11,7 @@
 
 namespace strata {
 
-absl::StatusOr<MergeTable> MergeTable::Create(const Vocabulary& vocabulary) {
+absl::StatusOr<MergeTable> MergeTable::Create(const Vocabulary& vocabulary, Spelling spelling) {
   MergeTable table;
   absl::flat_hash_map<std::string, Symbol> symbols;
   const auto symbol_of = [&](const std::string& bytes) {
@@ -19,7 +19,13 @@ absl::StatusOr<MergeTable> MergeTable::Create(const Vocabulary& vocabulary) {
     if (is_new) table.bytes_.push_back(bytes);
     return symbol->second;
   };
-  for (int byte = 0; byte < 256; ++byte) symbol_of(std::string(1, static_cast<char>(byte)));
+  const bool is_of_bytes = spelling == Spelling::kByteAlphabet;
+  for (int byte = 0; is_of_bytes && byte < 256; ++byte) {
+    symbol_of(std::string(1, static_cast<char>(byte)));
+  }
+  const auto spell = [&](absl::string_view part) -> std::optional<std::string> {
+    return is_of_bytes ? BytesOfSpelling(part) : std::string(part);
+  };
 
   for (size_t rank = 0; rank < vocabulary.merges.size(); ++rank) {
     const absl::string_view merge = vocabulary.merges[rank];
@@ -30,8 +36,8 @@ absl::StatusOr<MergeTable> MergeTable::Create(const Vocabulary& vocabulary) {
                         absl::StrCat("tokenizer.ggml.merges: merge ", rank,
                                      " is not two parts with a space between"));
     }
-    const std::optional<std::string> left = BytesOfSpelling(merge.substr(0, space));
-    const std::optional<std::string> right = BytesOfSpelling(merge.substr(space + 1));
+    const std::optional<std::string> left = spell(merge.substr(0, space));
+    const std::optional<std::string> right = spell(merge.substr(space + 1));
     // Text never holds what the byte alphabet cannot spell.
     if (!left || !right) continue;
     const std::pair<Symbol, Symbol> pair = {symbol_of(*left), symbol_of(*right)};

@@ -1,7 +1,7 @@
 // The ranked merges of a byte-pair vocabulary.
 //
-// A symbol is a string of bytes that merging can reach: 0 to 255 are the single bytes, more come
-// from the merges. A symbol need not be a token: files with parts that are in no vocabulary exist,
+// A symbol is a string of bytes that merging can reach: 0 to 255 are the single bytes, where merges
+// are of bytes, more come from the merges. A symbol need not be a token: files with parts that are in no vocabulary exist,
 // and merging goes through them all the same. Immutable; Thread-safe.
 #ifndef STRATA_GENERATE_TOKENIZER_MERGE_TABLE_H_
 #define STRATA_GENERATE_TOKENIZER_MERGE_TABLE_H_
@@ -24,8 +24,11 @@ class MergeTable {
   using Symbol = int32_t;
   using Part = Symbol;  // As a Rule of MergeList. A rank is a place in the list of merges.
 
+  // What the two parts of a merge are written in. Of characters, only those in merges are symbols.
+  enum class Spelling { kByteAlphabet, kCharacters };
+
   // tokenizer_tokens if a merge is not two spellings with a space between.
-  static absl::StatusOr<MergeTable> Create(const Vocabulary& vocabulary);
+  static absl::StatusOr<MergeTable> Create(const Vocabulary& vocabulary, Spelling spelling);
 
   // Nothing if the two never merge.
   std::optional<Joined<Part>> Find(Symbol left, Symbol right) const {

@@ -34,10 +34,10 @@ class VocabularyReader {
   absl::StatusOr<Vocabulary> Read() {
     RETURN_IF_ERROR(ReadModel());
     ASSIGN_OR_RETURN(vocabulary_.tokens, ReadStrings("tokens"));
-    if (vocabulary_.model == Vocabulary::Model::kBytePairs) {
+    if (vocabulary_.model != Vocabulary::Model::kSentencePiece) {
       ASSIGN_OR_RETURN(vocabulary_.merges, ReadStrings("merges"));
-      ReadPreTokenizer();
     }
+    if (vocabulary_.model == Vocabulary::Model::kBytePairs) ReadPreTokenizer();
     RETURN_IF_ERROR(ReadTypes());
     FindByteTokens();
     RETURN_IF_ERROR(ReadScores());
@@ -76,11 +76,13 @@ class VocabularyReader {
       vocabulary_.model = Vocabulary::Model::kBytePairs;
     } else if (model == "llama") {
       vocabulary_.model = Vocabulary::Model::kSentencePiece;
+    } else if (model == "gemma4") {
+      vocabulary_.model = Vocabulary::Model::kCharacterPairs;
     } else {
-      return Error(
-          "tokenizer_model", "model",
-          absl::StrCat("is \"", absl::CHexEscape(model),
-                       "\"; \"gpt2\" (byte pairs) and \"llama\" (SentencePiece) are known"));
+      return Error("tokenizer_model", "model",
+                   absl::StrCat("is \"", absl::CHexEscape(model),
+                                "\"; \"gpt2\" (byte pairs), \"llama\" (SentencePiece) and "
+                                "\"gemma4\" (pairs of characters) are known"));
     }
     return absl::OkStatus();
   }

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "strata/generate/tokenizer/byte_alphabet.h"
-#include "strata/generate/tokenizer/sentence_piece_encoder.h"
+#include "strata/generate/tokenizer/character_tokens.h"
 
 namespace strata {
 namespace {
@@ -18,11 +18,11 @@ std::string BytesOfToken(const Vocabulary& vocabulary, TokenId id) {
       type == TokenType::kUserDefined) {
     return text;
   }
-  const bool is_sentence_piece = vocabulary.model == Vocabulary::Model::kSentencePiece;
-  if (type == TokenType::kByte || (is_sentence_piece && vocabulary.types.empty())) {
+  const bool has_characters = vocabulary.model != Vocabulary::Model::kBytePairs;
+  if (type == TokenType::kByte || (has_characters && vocabulary.types.empty())) {
     if (const std::optional<char> byte = ByteOfByteToken(text)) return std::string(1, *byte);
   }
-  if (is_sentence_piece) return absl::StrReplaceAll(text, {{kSentencePieceSpace, " "}});
+  if (has_characters) return absl::StrReplaceAll(text, {{kSentencePieceSpace, " "}});
   return BytesOfSpelling(text).value_or(text);
 }
 

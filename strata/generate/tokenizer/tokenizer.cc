@@ -14,6 +14,7 @@
 #include "strata/core/status_macros.h"
 #include "strata/core/utf8.h"
 #include "strata/generate/tokenizer/byte_pair_encoder.h"
+#include "strata/generate/tokenizer/character_pair_encoder.h"
 #include "strata/generate/tokenizer/end_of_generation.h"
 #include "strata/generate/tokenizer/pre_tokenizer.h"
 #include "strata/generate/tokenizer/sentence_piece_encoder.h"
@@ -55,6 +56,8 @@ absl::Status Tokenizer::ChooseEncoder() {
   if (vocabulary_.model == Vocabulary::Model::kSentencePiece) {
     encoder_ = std::make_unique<SentencePieceEncoder>(vocabulary_);
     adds_space_prefix_ = vocabulary_.add_space_prefix.value_or(true);
+  } else if (vocabulary_.model == Vocabulary::Model::kCharacterPairs) {
+    ASSIGN_OR_RETURN(encoder_, CharacterPairEncoder::Create(vocabulary_));
   } else {
     std::optional<PreTokenizer> pre_tokenizer = PreTokenizer::ForName(vocabulary_.pre);
     if (!pre_tokenizer) {
@@ -179,7 +182,7 @@ absl::Status Tokenizer::AppendText(absl::string_view text, bool after_special, b
 // A byte-pair vocabulary spells special tokens as they are and what is merged in its byte alphabet.
 bool Tokenizer::MergingSpells(TokenId id) const {
   const std::string& text = bytes_[id];
-  return vocabulary_.model == Vocabulary::Model::kSentencePiece ||
+  return vocabulary_.model != Vocabulary::Model::kBytePairs ||
          std::all_of(text.begin(), text.end(), absl::ascii_isgraph);
 }
 

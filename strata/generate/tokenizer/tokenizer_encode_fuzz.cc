@@ -1,4 +1,4 @@
-// libFuzzer target: any bytes as a text, for every splitter and for a SentencePiece vocabulary. The
+// libFuzzer target: any bytes as a text, for every splitter and for vocabularies of characters. The
 // text must come back, with U+FFFD for its ill-formed bytes, at once and as a stream.
 #include <cstddef>
 #include <cstdint>
@@ -47,11 +47,20 @@ Vocabulary SentencePieceVocabulary() {
   return vocabulary;
 }
 
+// The same tokens, joined by merges.
+Vocabulary CharacterPairVocabulary() {
+  Vocabulary vocabulary = SentencePieceVocabulary();
+  vocabulary.model = Vocabulary::Model::kCharacterPairs;
+  vocabulary.merges = {"a b", "ab a", "▁ a", "▁ ▁", "▁ é", "\n \n", "😀 😀", "世 世"};
+  return vocabulary;
+}
+
 Tokenizers MakeTokenizers() {
   const std::unique_ptr<GgufFile> file = *GgufFile::Open(OracleVocabularyPath());
   const Vocabulary oracle = *ReadVocabulary(*file);
   Tokenizers tokenizers;
   tokenizers.push_back(*Tokenizer::Create(SentencePieceVocabulary()));
+  tokenizers.push_back(*Tokenizer::Create(CharacterPairVocabulary()));
   for (const std::string& name : PreTokenizer::Names()) {
     Vocabulary vocabulary = oracle;
     vocabulary.pre = name;

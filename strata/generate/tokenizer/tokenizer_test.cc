@@ -219,6 +219,57 @@ TEST(TokenizerTest, WritesCharactersThatAreNoTokenAsTheirBytes) {
   EXPECT_EQ(Encode(*tokenizer, "<0x41>", SpecialText::kIsPlainText).size(), 7u);
 }
 
+// "ab" before "bc"; the space and letters are joined in any order of words.
+Vocabulary CharacterPairVocabulary() {
+  Vocabulary vocabulary = SentencePieceVocabulary();
+  vocabulary.model = Vocabulary::Model::kCharacterPairs;
+  vocabulary.scores.clear();
+  for (const char* text : {"a", "b", "c", "▁", "ab", "bc", "▁a", "▁ab", "c▁", "\n", "\n\n"}) {
+    Add(vocabulary, text);
+  }
+  vocabulary.merges = {"a b", "b c", "▁ ab", "c ▁", "▁ a", "\n \n"};
+  return vocabulary;
+}
+
+TEST(TokenizerTest, JoinsCharactersByRankAcrossWords) {
+  const auto tokenizer = Make(CharacterPairVocabulary());
+  const auto id_of = [](absl::string_view text) {
+    const Vocabulary vocabulary = CharacterPairVocabulary();
+    return static_cast<TokenId>(
+        std::find(vocabulary.tokens.begin(), vocabulary.tokens.end(), text) -
+        vocabulary.tokens.begin());
+  };
+  const TokenId bos = *tokenizer->bos();
+  // No space is put in front, and one is joined to the word before it where that ranks better.
+  EXPECT_THAT(Encode(*tokenizer, "abc"), ElementsAre(bos, id_of("ab"), id_of("c")));
+  EXPECT_THAT(Encode(*tokenizer, "b ab"), ElementsAre(bos, id_of("b"), id_of("▁ab")));
+  EXPECT_THAT(Encode(*tokenizer, "bbc b"),
+              ElementsAre(bos, id_of("b"), id_of("bc"), id_of("▁"), id_of("b")));
+  EXPECT_THAT(Encode(*tokenizer, "cc a"), ElementsAre(bos, id_of("c"), id_of("c▁"), id_of("a")));
+  EXPECT_EQ(Decode(*tokenizer, Encode(*tokenizer, " b ab\n\nca ")), " b ab\n\nca ");
+}
+
+TEST(TokenizerTest, LineEndsStandAloneAndAreTakenWholeWhereTheyAreAToken) {
+  Vocabulary vocabulary = CharacterPairVocabulary();
+  const TokenId three = Add(vocabulary, "\n\n\n");  // No merge makes it.
+  vocabulary.merges.push_back("a \n");              // And none crosses the end of a line.
+  const auto tokenizer = Make(vocabulary);
+  const Ids ids = Encode(*tokenizer, "a\n\n\na\n\n\n\n");
+  ASSERT_EQ(ids.size(), 6u);
+  EXPECT_EQ(ids[2], three);
+  EXPECT_EQ(ids[4], ids[5]);  // Four of them: two and two.
+  EXPECT_EQ(tokenizer->BytesOf(ids[4]), "\n\n");
+}
+
+TEST(TokenizerTest, CharactersWithoutATokenAreTheirBytesBetweenMerges) {
+  const auto tokenizer = Make(CharacterPairVocabulary());
+  const Ids ids = Encode(*tokenizer, "abéab");
+  ASSERT_EQ(ids.size(), 5u);
+  EXPECT_EQ(ids[1], ids[4]);
+  EXPECT_EQ(tokenizer->BytesOf(ids[1]), "ab");
+  EXPECT_THAT(Ids({ids[2], ids[3]}), ElementsAre(3 + 0xC3, 3 + 0xA9));
+}
+
 TEST(TokenizerTest, TakesTheUnknownTokenWhereByteTokensAreMissing) {
   Vocabulary vocabulary;
   vocabulary.model = Vocabulary::Model::kSentencePiece;

@@ -27,8 +27,9 @@ enum class TokenType : uint8_t {
 
 struct Vocabulary {
   enum class Model {
-    kBytePairs,      // `model` is "gpt2": byte-level pieces joined by ranked merges.
-    kSentencePiece,  // `model` is "llama": characters joined by score, other bytes as byte tokens.
+    kBytePairs,       // `model` is "gpt2": byte-level pieces joined by ranked merges.
+    kSentencePiece,   // `model` is "llama": characters joined by score, others as byte tokens.
+    kCharacterPairs,  // `model` is "gemma4": characters joined by ranked merges, others the same.
   };
 
   // Keys `NAME_token_id`.

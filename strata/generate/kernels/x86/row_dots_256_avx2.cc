@@ -72,7 +72,7 @@ struct RowDots {
     GroupPrefetch prefetch(group.rows[0], group.bytes());
     const int64_t num_blocks = group.columns / 256;
     for (int64_t b = 0; b < num_blocks; ++b) {
-      prefetch.Advance(kRows * Type::kBlockBytes);
+      prefetch.Advance<Type::kPrefetchesInTwoSteps>(kRows * Type::kBlockBytes);
       BlockSums<kVectors> block;
 #pragma GCC unroll 4
       for (int i = 0; i < kRows; ++i) {
