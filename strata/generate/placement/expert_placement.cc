@@ -50,6 +50,15 @@ std::vector<float> ExpectedUses(const ExpertProfile& profile, const SwapPolicy::
   return uses;
 }
 
+std::vector<float> UsesPerStep(const ExpertProfile& profile) {
+  std::vector<float> uses;
+  const auto tokens = static_cast<double>(std::max<uint64_t>(1, profile.num_tokens()));
+  for (const uint64_t count : profile.counts()) {
+    uses.push_back(static_cast<float>(static_cast<double>(count) / tokens));
+  }
+  return uses;
+}
+
 // Null; but who named a file for experts is told that it is of no use.
 absl::StatusOr<std::unique_ptr<ExpertPlacement>> NothingToPlace(
     const ExpertPlacement::Options& options, const GgufFile& file) {
@@ -89,6 +98,7 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
     ASSIGN_OR_RETURN(const ExpertProfile profile, LoadProfileOf(identity, options_.profile));
     ranking_ = profile.Rank();
     expected_uses_ = ExpectedUses(profile, options_.swaps);
+    uses_per_step_ = UsesPerStep(profile);
   }
   if (kernels != nullptr && options_.streams_layers) RETURN_IF_ERROR(MakeLayerStream());
   ASSIGN_OR_RETURN(const SlotBudget budget, Budget());
@@ -105,23 +115,27 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
                               host, files_, device_, hottest_first,
                               fills ? IdsOf(geometry_, plan.experts()) : std::vector<ExpertId>()));
   if (!options_.dump_routing.empty()) RETURN_IF_ERROR(StartTrace(identity, plan, swaps));
-  if (kernels != nullptr) RETURN_IF_ERROR(MakePatches());
+  const bool by_step = kernels != nullptr && options_.patches_by_step;
+  if (kernels != nullptr && !by_step) RETURN_IF_ERROR(MakePatches());
   const AliasRule rule = host_->stages_unpinned() ? AliasRule::kPinnedOnly : AliasRule::kAnyMemory;
   ASSIGN_OR_RETURN(
-      tier_,
-      ExpertTier::Create({.policy = swaps,
-                          .aliases = rule,
-                          .miss_path = kernels == nullptr ? MissPath::kCpu : MissPath::kRead,
-                          .hottest_first = ranking_,
-                          .expected_uses = expected_uses_,
-                          .table_stream = kernels,
-                          .table_patches = patches_ == nullptr ? nullptr : patches_->pool.get(),
-                          .observer = trace_.get()},
-                         geometry_, plan,
-                         {.device = device_,
-                          .source = host_->source(),
-                          .arena = host_->arena(),
-                          .stages = &host_->stages()}));
+      tier_, ExpertTier::Create(
+                 {.policy = swaps,
+                  .aliases = rule,
+                  .miss_path = kernels == nullptr ? MissPath::kCpu : MissPath::kRead,
+                  .hottest_first = ranking_,
+                  .expected_uses = expected_uses_,
+                  .table_stream = kernels,
+                  .table_patches = patches_ == nullptr ? nullptr : patches_->pool.get(),
+                  .patches_by_step = by_step,
+                  .offered_share = by_step && swaps.max_swaps > 0 ? options_.offered_share : 0,
+                  .uses_per_step = uses_per_step_,
+                  .observer = trace_.get()},
+                 geometry_, plan,
+                 {.device = device_,
+                  .source = host_->source(),
+                  .arena = host_->arena(),
+                  .stages = &host_->stages()}));
   tier_->SetRates(RatesOfLink(kNominalBytesPerNs));
   kernels_read_all_ = kernels == nullptr || KernelsReadAll();
   const bool decides = 0 < slots().num_slots() && slots().num_slots() < geometry_.size();

@@ -28,10 +28,12 @@
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/simulate/cache_gauge.h"
 #include "strata/cache/stage/stage_pool.h"
+#include "strata/cache/tier/expert_entry.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/expert_tier.h"
 #include "strata/cache/tier/layer_stream.h"
+#include "strata/cache/tier/landing.h"
 #include "strata/cache/tier/slot_loan.h"
 #include "strata/cache/tier/tier_counters.h"
 #include "strata/core/device.h"
@@ -64,6 +66,11 @@ class ExpertPlacement {
     // slots.
     bool streams_layers = false;
     SwapPolicy::Options swaps;
+    // Of kernels: the first of each step writes patch() into the table's image; see ExpertTier.
+    bool patches_by_step = false;
+    // With patches by step, the share of the slots that is offered for misses to land in: see
+    // LandingPools. 0, or swaps.max_swaps of 0: none.
+    double offered_share = 0;
     HostPlacement::Options host;
     std::string dump_routing;  // A path; empty: no trace.
   };
@@ -85,6 +92,15 @@ class ExpertPlacement {
   // ExpertEntry by number in device memory, as the step that was begun may read it; null without
   // kernels.
   const std::byte* table_image() const { return tier_->table().image(); }
+  // With patches by step: see ExpertTier.
+  absl::Span<const TablePatch> patch() const { return tier_->patch(); }
+  void PatchLost() { tier_->PatchLost(); }
+  absl::Span<const LandingOffer> offers() const { return tier_->offers(); }
+  absl::Span<const LandingGroup> landing_groups() const { return tier_->groups(); }
+  int first_layer() const { return tier_->first_layer(); }
+  absl::Status AddLandings(absl::Span<const Landing> landings) {
+    return tier_->AddLandings(landings);
+  }
   // `work` has ended when the step's work has; empty when that is so already.
   void EndStep(const DeviceEvent& work) { tier_->EndStep(work); }
   // Once the step's result is known, before the next BeginStep.
@@ -143,6 +159,7 @@ class ExpertPlacement {
   Device& device_;
   std::vector<int> ranking_;          // Of a profile; empty without.
   std::vector<float> expected_uses_;  // The same.
+  std::vector<float> uses_per_step_;  // The same.
   std::unique_ptr<HostPlacement> host_;
   static constexpr int64_t kPatchBytes = 4096;  // 128 entries.
   static constexpr int kNumPatches = 16;
