@@ -133,7 +133,10 @@ absl::Status PrintPlan(const std::string& model, bool json) {
     request.footprint.prompt_batch = on_cuda.has_value() ? kCudaPromptBatch : kCpuPromptBatch;
   }
   Footprint footprint = FootprintOf(*file, graph, request.footprint);
-  if (on_cuda.has_value()) footprint.workspace_bytes = *on_cuda;
+  if (on_cuda.has_value()) {
+    footprint.workspace_bytes = *on_cuda;
+    footprint.streams_layers = true;
+  }
   const MachinePlan plan = PlanMachine(request.machine, footprint, ExpertGeometry(layout),
                                        profile.has_value() ? &*profile : nullptr);
   RETURN_IF_ERROR(file->CheckUnchanged());

@@ -13,6 +13,7 @@
 #include "strata/core/cli/text_table.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
+#include "strata/generate/engine/start_times.h"
 #include "strata/generate/loading/text_model.h"
 #include "strata/generate/placement/expert_placement.h"
 
@@ -112,6 +113,9 @@ Json StatsJson(const Generation& generation, const TextModel& model,
     AddPlacement(*model.experts(), stats);
     const std::optional<CacheGauge::Reading> reading = model.experts()->ReadGauge();
     if (reading.has_value()) AddGauge(*reading, stats);
+  }
+  for (const StartTimes::Part& part : model.start_times().parts()) {
+    stats["start"][absl::StrCat(part.name, "_ms")] = Rounded(part.ms);
   }
   stats["kv_bytes"] = model.engine().kv_bytes();
   stats["recurrent_bytes"] = model.engine().recurrent_bytes();

@@ -100,6 +100,7 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
     expected_uses_ = ExpectedUses(profile, options_.swaps);
     uses_per_step_ = UsesPerStep(profile);
   }
+  if (kernels != nullptr && options_.streams_layers) RETURN_IF_ERROR(MakeLayerStream());
   ASSIGN_OR_RETURN(const SlotBudget budget, Budget());
   const SlotPlan plan(geometry_, budget, ranking_);
   HostPlacement::Options host = options_.host;
@@ -148,6 +149,24 @@ absl::StatusOr<SlotBudget> ExpertPlacement::Budget() {
   if (!device_.properties().is_gpu) return SlotBudget::Slots(0);
   ASSIGN_OR_RETURN(const DeviceMemoryInfo memory, device_.GetMemoryInfo());
   return SlotBudget::Bytes(std::max<int64_t>(0, memory.free_bytes - kFreeMarginBytes));
+}
+
+absl::Status ExpertPlacement::MakeLayerStream() {
+  ASSIGN_OR_RETURN(const SlotBudget budget, Budget());
+  const int64_t slot_bytes = SlotPlan(geometry_, budget, ranking_).bytes();
+  ASSIGN_OR_RETURN(const DeviceMemoryInfo memory, device_.GetMemoryInfo());
+  const int64_t spare = std::max<int64_t>(0, memory.free_bytes - kFreeMarginBytes - slot_bytes);
+  const int64_t buffer_bytes = LayerStream::BufferBytes(geometry_, slot_bytes, spare);
+  if (buffer_bytes < files_.max_blob_bytes()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<LayerStream>> stream =
+      LayerStream::Create(files_, geometry_, buffer_bytes, device_);
+  if (stream.ok()) {
+    layer_stream_ = *std::move(stream);
+  } else {
+    device_.ClearError();
+    LOG(WARNING) << "prompts read experts without slots where they lie: " << stream.status();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ExpertPlacement::MakePatches() {

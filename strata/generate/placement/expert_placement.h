@@ -32,6 +32,7 @@
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/expert_tier.h"
+#include "strata/cache/tier/layer_stream.h"
 #include "strata/cache/tier/landing.h"
 #include "strata/cache/tier/slot_loan.h"
 #include "strata/cache/tier/tier_counters.h"
@@ -61,6 +62,9 @@ class ExpertPlacement {
     Prefill prefill = Prefill::kAuto;
     SlotVerify verify = SlotVerify::kSample;
     int lend = 0;  // Slots that each prompt borrows.
+    // With kernels: buffers for a LayerStream are taken before the slots, unless all experts have
+    // slots.
+    bool streams_layers = false;
     SwapPolicy::Options swaps;
     // Of kernels: the first of each step writes patch() into the table's image; see ExpertTier.
     bool patches_by_step = false;
@@ -109,6 +113,10 @@ class ExpertPlacement {
   void EndPrompt();
   void FirstTokenOut() { tier_->FirstTokenOut(); }
 
+  // For steps that want most experts: see LayerStream. Null without.
+  LayerStream* layer_stream() { return layer_stream_.get(); }
+  const ExpertTable& table() const { return tier_->table(); }
+
   const ExpertGeometry& geometry() const { return geometry_; }
   HostPlacement& host() { return *host_; }
 
@@ -131,6 +139,7 @@ class ExpertPlacement {
                   Device& device);
   absl::Status Place(const ModelIdentity& identity, const DeviceStream* kernels);
   absl::StatusOr<SlotBudget> Budget();
+  absl::Status MakeLayerStream();
   absl::Status MakePatches();
   absl::Status StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
                           const SwapPolicy::Options& swaps);
@@ -164,6 +173,7 @@ class ExpertPlacement {
     std::unique_ptr<StagePool> pool;
   };
   std::unique_ptr<Patches> patches_;
+  std::unique_ptr<LayerStream> layer_stream_;
   std::unique_ptr<TierTrace> trace_;  // Before the tier, which tells it what happens.
   std::unique_ptr<ExpertTier> tier_;
   // Before slots are filled. Otherwise the first step waits for them.
