@@ -145,6 +145,8 @@ class ExpertTier {
   // landing class, `first_layer` counts the layers that have experts.
   absl::Span<const LandingOffer> offers() const;
   absl::Span<const LandingGroup> groups() const;
+  // Whether anything ever may.
+  bool lands() const { return landings_ != nullptr; }
   int first_layer() const { return landings_ == nullptr ? 0 : landings_->first_layer(); }
   // What the step's result says has landed, before the next BeginStep: seen by that step, if the
   // policy admits it. kInternal when it says what cannot be; then nothing has landed.

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "gflags/gflags.h"
 #include "strata/cache/host/host_placement.h"
+#include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/tier/expert_mover.h"
@@ -34,6 +35,9 @@ DEFINE_int32(
     "Slots that each prompt borrows as working memory; they are refilled after its first token.");
 DEFINE_int32(adapt_every, 4, "Steps between two rounds of swaps.");
 DEFINE_int32(adapt_swaps, 32, "Swaps of a round at most; 0: slots do not follow the text.");
+DEFINE_bool(landing, true,
+            "On a GPU experts that have no slot are stored in one while they are read over the "
+            "link; otherwise they come by copies (--adapt_every, --adapt_swaps).");
 DEFINE_double(adapt_decay, 0.99, "Weight that a use keeps after each round, from 0 to below 1.");
 DEFINE_string(adapt_bytes, "", "Bytes that a round's swaps may copy; empty: no limit.");
 DEFINE_string(
@@ -130,6 +134,7 @@ absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags() {
   ASSIGN_OR_RETURN(options.verify, ParseVerify());
   ASSIGN_OR_RETURN(options.swaps, ParseSwaps());
   ASSIGN_OR_RETURN(options.host, ParseHost());
+  if (FLAGS_landing) options.offered_share = LandingPools::kDefaultShare;
   return options;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,7 +20,10 @@
 #include "absl/types/span.h"
 #include "cuda_runtime_api.h"
 #include "glog/logging.h"
+#include "strata/cache/policy/landing_pools.h"
+#include "strata/cache/tier/expert_entry.h"
 #include "strata/cache/tier/expert_table.h"
+#include "strata/cache/tier/landing.h"
 #include "strata/core/cuda_status.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
@@ -40,7 +44,9 @@
 #include "strata/generate/cuda/step_memory.h"
 #include "strata/generate/engine/step.h"
 #include "strata/generate/kernels/cuda/block_codes.h"
+#include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
+#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/prompt_rows.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
@@ -76,15 +82,31 @@ cudaStream_t HandleOf(const DeviceStream& stream) {
   return static_cast<cudaStream_t>(stream.handle());
 }
 
+// Changes of the expert table that a step's block has room for: swaps of a few rounds, or a chunk of
+// a fill. More come by a copy of the whole table.
+constexpr int kMaxExpertPatches = 256;
+
 StepBlockLayout LayoutOf(const ModelGraph& graph) {
-  StepBlockLayout layout = {.num_rotations = static_cast<int>(graph.rotations.size()),
-                            .max_page_patches = kMaxRows};
+  const auto num_layers = static_cast<int>(graph.experts.layers().size());
+  const double num_experts = static_cast<double>(num_layers) * graph.experts.num_experts();
+  StepBlockLayout layout = {
+      .num_rotations = static_cast<int>(graph.rotations.size()),
+      // A landing class has a layer at least, and rounds up its share once.
+      .max_landing_groups = num_layers,
+      .max_offers =
+          static_cast<int>(std::ceil(num_experts * LandingPools::kDefaultShare)) + num_layers,
+      .max_page_patches = kMaxRows,
+      .max_expert_patches = num_layers > 0 ? kMaxExpertPatches : 0};
   CHECK_LE(layout.num_rotations, StepBlockLayout::kMaxRotations);
   for (int i = 0; i < layout.num_rotations; ++i) {
     layout.rotation_dims[i] = graph.rotations[static_cast<size_t>(i)].angles.num_dims;
   }
   return layout;
 }
+
+static_assert(offsetof(ExpertEntry, generation) == offsetof(DeviceExpert, state) &&
+                  sizeof(ExpertEntry) == sizeof(DeviceExpert),
+              "kernels read the image of the table as entries of theirs");
 
 // A plan is made for a card of today.
 constexpr int kPlannedCapability = 90;
@@ -161,9 +183,11 @@ absl::Status CudaEngine::Prepare() {
   EndStartPart("workspace");
   ExpertPlacement::Options experts = options_.experts;
   experts.streams_layers = prompt_ != nullptr;
+  experts.patches_by_step = true;
   ASSIGN_OR_RETURN(experts_, ExpertPlacement::Create(experts, file_, graph_, device_,
                                                      graph_.experts.empty() ? nullptr : &stream_));
   RETURN_IF_ERROR(CheckExpertsReadable());
+  if (experts_ == nullptr || !experts_->lands()) outputs_.landed = nullptr;
   EndStartPart("experts");
   RETURN_IF_ERROR(MakeLayers());
   // What no kernel runs is found now, not after a prompt was read.
@@ -253,6 +277,7 @@ absl::Status CudaEngine::MakeStepMemory() {
     block_memory_ = pinned.Take<std::byte>(layout_.bytes());
     outputs_.result = pinned.Take<DeviceStepResult>(1);
     outputs_.choices = pinned.Take<std::byte>(ChoicesBytes(graph_, kMaxRows));
+    outputs_.landed = pinned.Take<std::byte>(LandedBytes(layout_));
     outputs_.logits = pinned.Take<float>(kMaxRows * graph_.vocabulary);
     outputs_.hidden_states = pinned.Take<float>(kMaxRows * graph_.width + 4);
   };
@@ -337,7 +362,9 @@ absl::Status CudaEngine::Launch(const StepBatch& batch) {
   choices_.resize(graph_.experts.layers().size());
   for (std::vector<uint16_t>& choices : choices_) choices.clear();
   if (experts_ != nullptr) experts_->BeginStep();
+  landed_.clear();
   outcome_ = RunBatch(batch);
+  if (experts_ != nullptr && !outcome_.ok()) experts_->PatchLost();
   // The event of the last work on the stream, whatever became of it.
   if (experts_ != nullptr) {
     const absl::StatusOr<DeviceEvent> work = device_.Record(stream_);
@@ -403,10 +430,30 @@ absl::Status CudaEngine::LaunchRecorded(Chunk& chunk) {
   chunk.fault_texts = &recorded->fault_texts;
   chunk.choices = outputs_.choices;
   RETURN_IF_ERROR(WriteBlock(chunk.rows));
+  chunk.may_land = outputs_.landed != nullptr && chunk.rows.size() == batch_.rows.size();
+  RETURN_IF_ERROR(WritePlacement(chunk.may_land));
   return recorded->graph.Launch(HandleOf(stream_));
 }
 
+absl::Status CudaEngine::WritePlacement(bool may_land) {
+  if (experts_ == nullptr) return absl::OkStatus();
+  if (may_land) {
+    CHECK(block_->OfferLandings(experts_->first_layer(), experts_->landing_groups(),
+                                experts_->offers()));
+  }
+  for (const TablePatch& patch : experts_->patch()) {
+    const auto* const entry = reinterpret_cast<const std::byte*>(&patch.entry);
+    if (!block_->PatchExpert(patch.number, absl::MakeConstSpan(entry, sizeof(patch.entry)))) {
+      return experts_->RecoverTable();
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CudaEngine::LaunchPrompt(Chunk& chunk, const std::function<bool()>* should_stop) {
+  if (experts_ != nullptr && !experts_->patch().empty()) {
+    RETURN_IF_ERROR(experts_->RecoverTable());
+  }
   prompt_->Clear();
   for (const StepRow& row : chunk.rows) {
     RETURN_IF_ERROR(AddRow(row, prompt_->NextBlock()).status());
@@ -494,6 +541,7 @@ absl::Status CudaEngine::TakeOutputs(const Chunk& chunk) {
     return NotFiniteError((*chunk.fault_texts)[operation]);
   }
   TakeChoices(chunk);
+  if (chunk.may_land) TakeLandings();
   int wanted = 0;
   for (const StepRow& row : chunk.rows) {
     if (!WantsOutput(row)) continue;
@@ -527,6 +575,13 @@ absl::Status CudaEngine::Draw(const StepRow& row, int wanted_index) {
   return absl::OkStatus();
 }
 
+void CudaEngine::TakeLandings() {
+  const auto* const count = reinterpret_cast<const DeviceLandingCount*>(outputs_.landed);
+  const auto* const landings = reinterpret_cast<const Landing*>(count + 1);
+  CHECK(0 <= count->count && count->count <= layout_.max_offers) << count->count;
+  landed_.assign(landings, landings + count->count);
+}
+
 void CudaEngine::TakeChoices(const Chunk& chunk) {
   const auto* from = reinterpret_cast<const int32_t*>(chunk.choices);
   const int64_t count = NumChoices(graph_, chunk.shape.rows);
@@ -545,7 +600,9 @@ absl::StatusOr<const StepResult*> CudaEngine::Finish() {
   const absl::Status unchanged = file_.CheckUnchanged();
   if (!unchanged.ok()) outcome_ = unchanged;
   if (ErrorKind(outcome_) == "nan_logits") outcome_ = WithFile(outcome_, file_.path());
+  if (!outcome_.ok()) landed_.clear();
   EndBatch(outcome_);
+  if (experts_ != nullptr) outcome_.Update(experts_->AddLandings(landed_));
   RETURN_IF_ERROR(outcome_);
   CollectViews();
   return &result_;

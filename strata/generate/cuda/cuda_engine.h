@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "strata/cache/tier/landing.h"
 #include "strata/cache/tier/layer_stream.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
@@ -91,6 +92,7 @@ class CudaEngine : public CudaStepEngine {
     absl::Span<const StepRow> rows;
     StepShape shape;
     bool is_prompt = false;
+    bool may_land = false;
     const std::vector<std::string>* fault_texts = nullptr;
     const std::byte* choices = nullptr;
     DeviceEvent event;
@@ -120,12 +122,15 @@ class CudaEngine : public CudaStepEngine {
   // Of these rows, how many make the next step.
   size_t NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const;
   absl::Status WriteBlock(absl::Span<const StepRow> rows);
+  // Where experts are, as the block's step is to see it, and where those that it misses may land.
+  absl::Status WritePlacement(bool may_land);
   absl::StatusOr<int> AddRow(const StepRow& row, StepBlock& block);
   void WriteAngles(int rotation, int64_t position, absl::Span<float> angles);
   // Waits for the chunk under way and takes what it left.
   absl::Status FinishChunk();
   absl::Status TakeOutputs(const Chunk& chunk);
   void TakeChoices(const Chunk& chunk);
+  void TakeLandings();
   absl::Status Draw(const StepRow& row, int wanted_index);
   // After the last chunk.
   void EndBatch(const absl::Status& outcome);
@@ -170,6 +175,7 @@ class CudaEngine : public CudaStepEngine {
   StepResult result_;
   std::vector<std::vector<float>> logits_, hidden_;  // Kept for their memory.
   size_t num_logits_ = 0, num_hidden_ = 0;
+  std::vector<Landing> landed_;
   std::vector<std::vector<uint16_t>> choices_;  // By layer that has experts.
 
   Counters counters_;

@@ -10,10 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
+#include "strata/cache/tier/landing.h"
 #include "strata/core/block_type.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/device_weights.h"
 #include "strata/generate/cuda/step_memory.h"
+#include "strata/generate/kernels/cuda/assign_landings.h"
 #include "strata/generate/kernels/cuda/attend_rows.h"
 #include "strata/generate/kernels/cuda/begin_step.h"
 #include "strata/generate/kernels/cuda/dense_product.h"
@@ -22,6 +24,7 @@
 #include "strata/generate/kernels/cuda/draw_tokens.h"
 #include "strata/generate/kernels/cuda/expert_sum.h"
 #include "strata/generate/kernels/cuda/gated_product.h"
+#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/norm_rows.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/one_row_launch.h"
@@ -50,6 +53,9 @@ absl::Status CudaLayers::Embed(const ModelGraph& /*graph*/) {
                     .step = memory_.step,
                     .rotary = memory_.rotary,
                     .page_table = memory_.page_table,
+                    .expert_table = const_cast<std::byte*>(with_.expert_table),
+                    .landings = memory_.landings,
+                    .landed = reinterpret_cast<DeviceLandingCount*>(memory_.landed),
                     .fault_word = memory_.fault,
                     .x = memory_.x},
                    with_.stream);
@@ -242,6 +248,29 @@ absl::Status CudaLayers::Route(const Residual& residual, const MixtureOfExperts&
   return RouteRows(task, with_.stream);
 }
 
+LandingPlaces CudaLayers::PlacesToLand() const {
+  if (!MayLand()) return {};
+  return {.of_expert = memory_.landing_of_expert,
+          .offers = reinterpret_cast<const LandingOffer*>(memory_.landings +
+                                                          with_.layout.offers_offset())};
+}
+
+absl::Status CudaLayers::Assign(const DeviceRouting& routing, const DeviceExpert* table) {
+  auto* const count = reinterpret_cast<DeviceLandingCount*>(memory_.landed);
+  auto* const groups = memory_.landings + StepBlockLayout::landing_groups_offset();
+  return AssignLandings({.rows = shape_.rows,
+                         .routing = routing,
+                         .experts = table,
+                         .layer = moe_layer_,
+                         .head = reinterpret_cast<const DeviceLandingHead*>(memory_.landings),
+                         .groups = reinterpret_cast<DeviceLandingGroup*>(groups),
+                         .offers = PlacesToLand().offers,
+                         .of_expert = memory_.landing_of_expert,
+                         .count = count,
+                         .landings = reinterpret_cast<Landing*>(count + 1)},
+                        with_.stream);
+}
+
 absl::Status CudaLayers::RunShared(const MixtureOfExperts& experts) {
   const FeedForward& shared = *experts.shared;
   const DeviceActivations hidden =
@@ -270,6 +299,7 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
   const DeviceRouting routing = RoutingOfLayer(experts);
   const auto* const table = reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
                             int64_t{moe_layer_} * routing.num_experts;
+  if (MayLand()) RETURN_IF_ERROR(Assign(routing, table));
   const DeviceActivations hidden =
       HiddenFor(memory_.hidden, experts.down.columns, experts.down.type, routing.num_chosen);
   RETURN_IF_ERROR(LaunchGatedExperts(
@@ -277,6 +307,7 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
        .x = VectorsFor(memory_.normed, with_.graph.width, {experts.gate.type, experts.up.type}),
        .routing = routing,
        .experts = table,
+       .landings = PlacesToLand(),
        .gate = with_.weights.Experts(experts.gate),
        .up = with_.weights.Experts(experts.up),
        .activation = experts.activation,
@@ -291,6 +322,7 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
        .hidden = hidden,
        .routing = routing,
        .experts = table,
+       .landings = PlacesToLand(),
        .down = with_.weights.Experts(experts.down),
        // Gate and up were right before; the choice is older.
        .early_choice = true,
@@ -341,6 +373,10 @@ absl::Status CudaLayers::Output(const ModelGraph& graph) {
     draw.copies[0] = {.from = reinterpret_cast<const std::byte*>(memory_.chosen),
                       .to = with_.outputs.choices,
                       .bytes = ChoicesBytes(graph, shape_.rows)};
+  }
+  if (MayLand()) {
+    draw.copies[2] = {
+        .from = memory_.landed, .to = with_.outputs.landed, .bytes = LandedBytes(with_.layout)};
   }
   if (shape_.wants_hidden) {
     draw.copies[1] = {.from = reinterpret_cast<const std::byte*>(memory_.hidden_states),

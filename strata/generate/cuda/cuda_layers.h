@@ -23,6 +23,7 @@
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
+#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/prepare_heads.h"
@@ -45,6 +46,7 @@ struct StepShape {
 struct StepOutputs {
   DeviceStepResult* result = nullptr;
   std::byte* choices = nullptr;    // ChoicesBytes of kMaxRows rows; null: they go nowhere.
+  std::byte* landed = nullptr;     // LandedBytes; null: nothing lands.
   float* logits = nullptr;         // [kMaxRows][vocabulary]
   float* hidden_states = nullptr;  // [kMaxRows][width]
 };
@@ -91,6 +93,9 @@ class CudaLayers : public CudaOperations {
   // With the norms and rotations before it.
   absl::Status Attend(int layer, const SelfAttention& attention);
   absl::Status Route(const Residual& residual, const MixtureOfExperts& experts);
+  bool MayLand() const { return with_.outputs.landed != nullptr; }
+  LandingPlaces PlacesToLand() const;
+  absl::Status Assign(const DeviceRouting& routing, const DeviceExpert* table);
   absl::Status RunShared(const MixtureOfExperts& experts);
   // The norm before products with weights of these types: launched, or left to the products, which
   // then get it as `made_by_product`.

@@ -45,6 +45,11 @@ struct StepMemory {
   uint32_t* router_tickets = nullptr;
   int32_t* chosen = nullptr;
   float* chosen_weights = nullptr;
+  // Where there are landings: what the step's block says of them, of the layer's experts where they
+  // land, and what has landed, DeviceLandingCount with the list behind it.
+  std::byte* landings = nullptr;
+  int32_t* landing_of_expert = nullptr;
+  std::byte* landed = nullptr;
   DeviceActivations hidden;  // By entry of the routing; by row for a dense feed-forward.
   uint32_t* hidden_tickets = nullptr;
   DeviceActivations shared_hidden;
@@ -99,6 +104,9 @@ StepMemory LayStepMemory(const ModelGraph& graph, const DeviceKv& kv, const Step
 // f32.
 DeviceActivations VectorsFor(const DeviceActivations& memory, int64_t size,
                              absl::Span<const BlockType> weights);
+
+// Of a list of landings and its count, in whole 16 bytes.
+int64_t LandedBytes(const StepBlockLayout& layout);
 
 // Of one layer's choices for `rows` rows, and of all layers' together in whole 16 bytes.
 int64_t NumChoices(const ModelGraph& graph, int rows);

@@ -116,26 +116,27 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
                               fills ? IdsOf(geometry_, plan.experts()) : std::vector<ExpertId>()));
   if (!options_.dump_routing.empty()) RETURN_IF_ERROR(StartTrace(identity, plan, swaps));
   const bool by_step = kernels != nullptr && options_.patches_by_step;
+  const bool may_land = by_step && swaps.max_swaps > 0 && plan.num_slots() < geometry_.size();
   if (kernels != nullptr && !by_step) RETURN_IF_ERROR(MakePatches());
   const AliasRule rule = host_->stages_unpinned() ? AliasRule::kPinnedOnly : AliasRule::kAnyMemory;
   ASSIGN_OR_RETURN(
-      tier_, ExpertTier::Create(
-                 {.policy = swaps,
-                  .aliases = rule,
-                  .miss_path = kernels == nullptr ? MissPath::kCpu : MissPath::kRead,
-                  .hottest_first = ranking_,
-                  .expected_uses = expected_uses_,
-                  .table_stream = kernels,
-                  .table_patches = patches_ == nullptr ? nullptr : patches_->pool.get(),
-                  .patches_by_step = by_step,
-                  .offered_share = by_step && swaps.max_swaps > 0 ? options_.offered_share : 0,
-                  .uses_per_step = uses_per_step_,
-                  .observer = trace_.get()},
-                 geometry_, plan,
-                 {.device = device_,
-                  .source = host_->source(),
-                  .arena = host_->arena(),
-                  .stages = &host_->stages()}));
+      tier_,
+      ExpertTier::Create({.policy = swaps,
+                          .aliases = rule,
+                          .miss_path = kernels == nullptr ? MissPath::kCpu : MissPath::kRead,
+                          .hottest_first = ranking_,
+                          .expected_uses = expected_uses_,
+                          .table_stream = kernels,
+                          .table_patches = patches_ == nullptr ? nullptr : patches_->pool.get(),
+                          .patches_by_step = by_step,
+                          .offered_share = may_land ? options_.offered_share : 0,
+                          .uses_per_step = uses_per_step_,
+                          .observer = trace_.get()},
+                         geometry_, plan,
+                         {.device = device_,
+                          .source = host_->source(),
+                          .arena = host_->arena(),
+                          .stages = &host_->stages()}));
   tier_->SetRates(RatesOfLink(kNominalBytesPerNs));
   kernels_read_all_ = kernels == nullptr || KernelsReadAll();
   const bool decides = 0 < slots().num_slots() && slots().num_slots() < geometry_.size();

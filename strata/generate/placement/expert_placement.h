@@ -32,8 +32,8 @@
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/expert_tier.h"
-#include "strata/cache/tier/layer_stream.h"
 #include "strata/cache/tier/landing.h"
+#include "strata/cache/tier/layer_stream.h"
 #include "strata/cache/tier/slot_loan.h"
 #include "strata/cache/tier/tier_counters.h"
 #include "strata/core/device.h"
@@ -98,6 +98,9 @@ class ExpertPlacement {
   absl::Span<const LandingOffer> offers() const { return tier_->offers(); }
   absl::Span<const LandingGroup> landing_groups() const { return tier_->groups(); }
   int first_layer() const { return tier_->first_layer(); }
+  bool lands() const { return tier_->lands(); }
+  // Writes the whole image of the table in place of patch(), which is empty then.
+  absl::Status RecoverTable() { return tier_->RecoverTable(); }
   absl::Status AddLandings(absl::Span<const Landing> landings) {
     return tier_->AddLandings(landings);
   }
