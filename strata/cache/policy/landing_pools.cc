@@ -1,7 +1,6 @@
 #include "strata/cache/policy/landing_pools.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -40,7 +39,7 @@ LandingPools::LandingPools(std::vector<int> class_of_layer,
     // One slot of the size at least is no offer.
     const int most = std::max(0, left - 1);
     const int least = share > 0 ? std::min(1, most) : 0;
-    num_offered_.push_back(std::clamp(static_cast<int>(std::lround(of_class)), least, most));
+    num_offered_.push_back(std::clamp(static_cast<int>(of_class), least, most));
     left -= num_offered_.back();
   }
 }
@@ -62,7 +61,8 @@ int LandingPools::FirstLayerOf(int landing_class) const {
 int LandingPools::NumEarly(int landing_class, int first_layer, int num_offers) const {
   const auto num_early_layers =
       std::count(class_of_layer_.begin(), class_of_layer_.begin() + first_layer, landing_class);
-  return static_cast<int>(int64_t{num_offers} * num_early_layers / num_layers_[landing_class]);
+  const int64_t num_layers = num_layers_[landing_class];
+  return static_cast<int>((num_offers * num_early_layers + num_layers - 1) / num_layers);
 }
 
 }  // namespace strata

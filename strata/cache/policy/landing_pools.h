@@ -4,7 +4,7 @@
 //
 // Layers run in order, so the first ones would take all the offers of a step. Therefore each step
 // has a first layer, the next one at the next step: layers before it may take of a pool only their
-// share, those from it on whatever is left.
+// share, rounded up, those from it on whatever is left.
 //
 // Immutable.
 #ifndef STRATA_CACHE_POLICY_LANDING_POOLS_H_
@@ -19,14 +19,16 @@ namespace strata {
 
 class LandingPools {
  public:
-  // Of the slots of a size class: more holds fewer residents, less lands fewer misses.
-  static constexpr double kDefaultShare = 0.025;
+  // Of the slots of a size class: more holds fewer residents, less lands fewer misses
+  // (docs/cache-size.md).
+  static constexpr double kDefaultShare = 0.02;
 
   // Nothing is offered.
   LandingPools() = default;
   // `class_of_layer` by layer: a number from 0 on, and none without a layer. A landing class lies
   // in one size class; `slots_of_size_class` says how many slots those have. Of these a share is
-  // offered, at least one where there are two or more, divided among landing classes by layers.
+  // offered, rounded down but at least one where there are two or more, divided among landing
+  // classes by layers.
   LandingPools(std::vector<int> class_of_layer, absl::Span<const int> size_class_of_layer,
                absl::Span<const int> slots_of_size_class, double share);
 

@@ -54,6 +54,7 @@ void CacheReplay::MakePools(absl::Span<const int> slots_of_class) {
   pools_ = LandingPools(std::move(landing_classes), size_classes, slots_of_class,
                         options_.offered_share);
   num_given_.resize(pools_.num_classes());
+  num_early_.resize(pools_.num_classes());
   for (size_t i = 0; i < num_empty_.size(); ++i) {
     num_empty_[i] -= pools_.NumOfferedBySize(static_cast<int>(i));
   }
@@ -70,15 +71,16 @@ void CacheReplay::ShowArrivals() {
 // Those of the misses that found an offered slot: see landing.h of the tier.
 void CacheReplay::SelectLanding() {
   landed_.clear();
-  std::fill(num_given_.begin(), num_given_.end(), 0);
   const int first_layer = pools_.FirstLayer(step_);
+  for (int i = 0; i < pools_.num_classes(); ++i) {
+    num_given_[i] = 0;
+    num_early_[i] = pools_.NumEarly(i, first_layer, pools_.num_offered(i));
+  }
   for (const int number : missed_) {
     const int layer = number / geometry_.num_experts();
     const int landing_class = pools_.ClassOfLayer(layer);
-    const int num_offered = pools_.num_offered(landing_class);
-    const int num_there = layer < first_layer
-                              ? pools_.NumEarly(landing_class, first_layer, num_offered)
-                              : num_offered;
+    const int num_there =
+        layer < first_layer ? num_early_[landing_class] : pools_.num_offered(landing_class);
     if (num_given_[landing_class] >= num_there || !policy_.Wants(number)) continue;
     ++num_given_[landing_class];
     landed_.push_back(number);

@@ -78,7 +78,7 @@ class CacheReplay {
   std::vector<int> num_empty_;  // By size class, without those offered.
   std::vector<int> missed_;
   std::vector<int> landed_;
-  std::vector<int> num_given_;  // By landing class.
+  std::vector<int> num_given_, num_early_;  // By landing class, of a step.
   std::deque<Arrival> arriving_;
   int64_t step_ = 0;
 };

@@ -86,15 +86,14 @@ cudaStream_t HandleOf(const DeviceStream& stream) {
 // a fill. More come by a copy of the whole table.
 constexpr int kMaxExpertPatches = 256;
 
-StepBlockLayout LayoutOf(const ModelGraph& graph) {
+StepBlockLayout LayoutOf(const ModelGraph& graph, double offered_share) {
   const auto num_layers = static_cast<int>(graph.experts.layers().size());
   const double num_experts = static_cast<double>(num_layers) * graph.experts.num_experts();
   StepBlockLayout layout = {
       .num_rotations = static_cast<int>(graph.rotations.size()),
-      // A landing class has a layer at least, and rounds up its share once.
-      .max_landing_groups = num_layers,
-      .max_offers =
-          static_cast<int>(std::ceil(num_experts * LandingPools::kDefaultShare)) + num_layers,
+      // A landing class has a layer at least, and one offer more than its share at most.
+      .max_landing_groups = offered_share > 0 ? num_layers : 0,
+      .max_offers = static_cast<int>(std::ceil(num_experts * offered_share)) + num_layers,
       .max_page_patches = kMaxRows,
       .max_expert_patches = num_layers > 0 ? kMaxExpertPatches : 0};
   CHECK_LE(layout.num_rotations, StepBlockLayout::kMaxRotations);
@@ -133,11 +132,12 @@ absl::StatusOr<int64_t> CudaWorkspaceBytes(const ModelGraph& graph, KvType kv_ty
   HostDevice unused;  // Of which no memory is taken.
   const DeviceKv kv(unused, kv_type, graph, max_context);
   DeviceRegion steps;
-  LayStepMemory(graph, kv, LayoutOf(graph), steps);
+  const StepBlockLayout layout = LayoutOf(graph, LandingPools::kDefaultShare);
+  LayStepMemory(graph, kv, layout, steps);
   if (!CheckPromptKernelsRun(graph, kPlannedCapability).ok()) return steps.bytes();
   if (prompt_batch == 0) prompt_batch = kCudaPromptBatch;
   return steps.bytes() +
-         PromptStep::DeviceBytes(graph, LayoutOf(graph), PromptRows(prompt_batch, max_context));
+         PromptStep::DeviceBytes(graph, layout, PromptRows(prompt_batch, max_context));
 }
 
 absl::StatusOr<std::unique_ptr<CudaEngine>> CudaEngine::Create(const CudaEngineOptions& options,
@@ -161,7 +161,7 @@ CudaEngine::CudaEngine(const CudaEngineOptions& options, const GgufFile& file,
       prompt_batch_(options.engine.prompt_batch > 0 ? options.engine.prompt_batch
                                                     : kCudaPromptBatch),
       kv_(device, options.engine.kv_type, graph, max_context_),
-      layout_(LayoutOf(graph)),
+      layout_(LayoutOf(graph, options.experts.offered_share)),
       pin_budget_(std::numeric_limits<int64_t>::max(), "the engine's own memory"),
       host_memory_(device, pin_budget_) {
   for (const Rotation& rotation : graph.rotations) rotary_.emplace_back(rotation.angles);
