@@ -134,6 +134,8 @@ class ExpertTier {
   // So many tokens of the step chose the expert, whose layer is a block number. Uses by tokens that
   // are not accepted are counted, but do not move the policy.
   void CountUses(ExpertId expert, int uses, bool accepted);
+  // Of the uses that are counted from now on: who served those that were missed.
+  void SetMissPath(MissPath path) { routing_.SetPath(path); }
   void EndStep(DeviceEvent event);
   // With patches by step, from BeginStep to the next: what the step's first kernel writes into the
   // image; more than a caller has room for only if it asked for it by a fill or a loan.

@@ -38,6 +38,12 @@ DEFINE_int32(adapt_swaps, 32, "Swaps of a round at most; 0: slots do not follow 
 DEFINE_bool(landing, true,
             "On a GPU experts that have no slot are stored in one while they are read over the "
             "link; otherwise they come by copies (--adapt_every, --adapt_swaps).");
+DEFINE_string(
+    miss, "read",
+    "On a GPU, who computes an expert that has no slot: read (the GPU, over the link), cpu "
+    "(the CPU where it lies, while the GPU computes the others), stage (the GPU, when it "
+    "has been copied there) or auto (read or cpu, what is faster while the model runs). Of "
+    "steps of one token; prompts read.");
 DEFINE_double(adapt_decay, 0.99, "Weight that a use keeps after each round, from 0 to below 1.");
 DEFINE_string(adapt_bytes, "", "Bytes that a round's swaps may copy; empty: no limit.");
 DEFINE_string(
@@ -71,6 +77,14 @@ absl::StatusOr<ExpertPlacement::Prefill> ParsePrefill() {
   if (FLAGS_prefill == "on") return ExpertPlacement::Prefill::kOn;
   if (FLAGS_prefill == "off") return ExpertPlacement::Prefill::kOff;
   return UnknownValue("prefill", FLAGS_prefill, "auto, on and off");
+}
+
+absl::StatusOr<ExpertPlacement::Misses> ParseMiss() {
+  if (FLAGS_miss == "read") return ExpertPlacement::Misses::kRead;
+  if (FLAGS_miss == "cpu") return ExpertPlacement::Misses::kCpu;
+  if (FLAGS_miss == "stage") return ExpertPlacement::Misses::kStage;
+  if (FLAGS_miss == "auto") return ExpertPlacement::Misses::kAuto;
+  return UnknownValue("miss", FLAGS_miss, "read, cpu, stage and auto");
 }
 
 absl::StatusOr<SlotVerify> ParseVerify() {
@@ -134,6 +148,7 @@ absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags() {
   ASSIGN_OR_RETURN(options.verify, ParseVerify());
   ASSIGN_OR_RETURN(options.swaps, ParseSwaps());
   ASSIGN_OR_RETURN(options.host, ParseHost());
+  ASSIGN_OR_RETURN(options.misses, ParseMiss());
   if (FLAGS_landing) options.offered_share = LandingPools::kDefaultShare;
   return options;
 }

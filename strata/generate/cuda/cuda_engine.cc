@@ -24,6 +24,7 @@
 #include "strata/cache/tier/expert_entry.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/landing.h"
+#include "strata/cache/tier/tier_counters.h"
 #include "strata/core/cuda_status.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
@@ -39,6 +40,7 @@
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_region.h"
 #include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/gpu_memory_use.h"
 #include "strata/generate/cuda/prompt_step.h"
 #include "strata/generate/cuda/step_graph.h"
 #include "strata/generate/cuda/step_memory.h"
@@ -168,7 +170,10 @@ CudaEngine::CudaEngine(const CudaEngineOptions& options, const GgufFile& file,
 }
 
 CudaEngine::~CudaEngine() {
-  if (chunk_.has_value()) device_.Drain(chunk_->event);
+  if (!chunk_.has_value()) return;
+  // It waits for the answers.
+  if (chunk_->is_served) misses_.Serve().IgnoreError();
+  device_.Drain(chunk_->event);
 }
 
 absl::Status CudaEngine::Prepare() {
@@ -188,13 +193,31 @@ absl::Status CudaEngine::Prepare() {
                                                      graph_.experts.empty() ? nullptr : &stream_));
   RETURN_IF_ERROR(CheckExpertsReadable());
   if (experts_ == nullptr || !experts_->lands()) outputs_.landed = nullptr;
+  if (experts_ != nullptr) {
+    RETURN_IF_ERROR(misses_.Start(options_.experts.misses, options_.engine.num_threads, graph_,
+                                  *experts_, memory_, device_));
+  }
   EndStartPart("experts");
   RETURN_IF_ERROR(MakeLayers());
   // What no kernel runs is found now, not after a prompt was read.
   ASSIGN_OR_RETURN(const Recorded* decode, RecordedFor({.rows = 1, .wanted = 1}));
   figures_.nodes = decode->graph.num_nodes();
   EndStartPart("recording");
+  TellOfMemory();
   return absl::OkStatus();
+}
+
+void CudaEngine::TellOfMemory() {
+  if (experts_ == nullptr) return;
+  const absl::StatusOr<DeviceMemoryInfo> memory = device_.GetMemoryInfo();
+  if (!memory.ok()) return;
+  const GpuMemoryUse use = {.weights = weights_->bytes() + embedding_device_.size(),
+                            .kv = kv_.bytes(),
+                            .workspace = workspace_bytes(),
+                            .slots = experts_->slots().bytes(),
+                            .free = memory->free_bytes,
+                            .total = memory->total_bytes};
+  LOG(INFO) << use.Describe();
 }
 
 void CudaEngine::EndStartPart(std::string name) {
@@ -215,6 +238,8 @@ absl::Status CudaEngine::MakeLayers() {
       .outputs = outputs_,
       .embedding = embedding_,
       .layout = layout_,
+      .mail = misses_.mail(),
+      .part_offsets = misses_.part_offsets(),
       .block = block_memory_,
       .expert_table = experts_ == nullptr ? nullptr : experts_->table_image(),
       .stream = stream});
@@ -278,6 +303,7 @@ absl::Status CudaEngine::MakeStepMemory() {
     outputs_.result = pinned.Take<DeviceStepResult>(1);
     outputs_.choices = pinned.Take<std::byte>(ChoicesBytes(graph_, kMaxRows));
     outputs_.landed = pinned.Take<std::byte>(LandedBytes(layout_));
+    misses_.LayMailbox(graph_, pinned);
     outputs_.logits = pinned.Take<float>(kMaxRows * graph_.vocabulary);
     outputs_.hidden_states = pinned.Take<float>(kMaxRows * graph_.width + 4);
   };
@@ -363,6 +389,7 @@ absl::Status CudaEngine::Launch(const StepBatch& batch) {
   for (std::vector<uint16_t>& choices : choices_) choices.clear();
   if (experts_ != nullptr) experts_->BeginStep();
   landed_.clear();
+  was_served_ = IsDecode(batch) && misses_.ServesNext();
   outcome_ = RunBatch(batch);
   if (experts_ != nullptr && !outcome_.ok()) experts_->PatchLost();
   // The event of the last work on the stream, whatever became of it.
@@ -375,6 +402,10 @@ absl::Status CudaEngine::Launch(const StepBatch& batch) {
 
 bool CudaEngine::IsPrompt(const StepBatch& batch) const {
   return prompt_ != nullptr && (in_prompt_ || std::ssize(batch.rows) > kMaxRows);
+}
+
+bool CudaEngine::IsDecode(const StepBatch& batch) const {
+  return batch.rows.size() == 1 && !IsPrompt(batch);
 }
 
 size_t CudaEngine::NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const {
@@ -417,6 +448,8 @@ absl::Status CudaEngine::LaunchChunk(const StepBatch& batch, absl::Span<const St
     chunk.shape.copies_logits |= NeedsLogits(row);
   }
   chunk.is_prompt = IsPrompt(batch);
+  chunk.is_served = chunk.shape.mails_misses = was_served_;
+  chunk.start = start;
   RETURN_IF_ERROR(chunk.is_prompt ? LaunchPrompt(chunk, batch.should_stop) : LaunchRecorded(chunk));
   ASSIGN_OR_RETURN(chunk.event, device_.Record(stream_));
   chunk_ = std::move(chunk);
@@ -430,6 +463,7 @@ absl::Status CudaEngine::LaunchRecorded(Chunk& chunk) {
   chunk.fault_texts = &recorded->fault_texts;
   chunk.choices = outputs_.choices;
   RETURN_IF_ERROR(WriteBlock(chunk.rows));
+  if (chunk.is_served) misses_.BeginStep();
   chunk.may_land = outputs_.landed != nullptr && chunk.rows.size() == batch_.rows.size();
   RETURN_IF_ERROR(WritePlacement(chunk.may_land));
   return recorded->graph.Launch(HandleOf(stream_));
@@ -525,7 +559,11 @@ void CudaEngine::WriteAngles(int rotation, int64_t position, absl::Span<float> a
 
 absl::Status CudaEngine::FinishChunk() {
   const Chunk chunk = *std::exchange(chunk_, std::nullopt);
+  const absl::Status served = chunk.is_served ? misses_.Serve() : absl::OkStatus();
   RETURN_IF_ERROR(device_.Wait(chunk.event));
+  if (chunk.is_served) RETURN_IF_ERROR(misses_.CheckInTime());
+  RETURN_IF_ERROR(served);
+  if (IsDecode(batch_)) misses_.AddStep(MsSince(chunk.start));
   const Clock::time_point start = Clock::now();
   const absl::Status status = TakeOutputs(chunk);
   figures_.host_ms += MsSince(start);
@@ -620,7 +658,10 @@ void CudaEngine::EndBatch(const absl::Status& outcome) {
     }
   }
   counters_.routed += std::ssize(routing.experts);
-  if (experts_ != nullptr) experts_->AddResult(outcome, batch_.rows, routing);
+  if (experts_ != nullptr) {
+    experts_->SetMissPath(was_served_ ? misses_.path() : MissPath::kRead, landed_);
+    experts_->AddResult(outcome, batch_.rows, routing);
+  }
   for (const StepRow& row : batch_.rows) {
     DeviceSequence& sequence = Of(row);
     if (outcome.ok()) {

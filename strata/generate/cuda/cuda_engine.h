@@ -10,6 +10,7 @@
 #ifndef STRATA_GENERATE_CUDA_CUDA_ENGINE_H_
 #define STRATA_GENERATE_CUDA_CUDA_ENGINE_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -35,6 +36,7 @@
 #include "strata/generate/cuda/cuda_prompt_layers.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/miss_service.h"
 #include "strata/generate/cuda/prompt_step.h"
 #include "strata/generate/cuda/step_graph.h"
 #include "strata/generate/cuda/step_memory.h"
@@ -93,6 +95,8 @@ class CudaEngine : public CudaStepEngine {
     StepShape shape;
     bool is_prompt = false;
     bool may_land = false;
+    bool is_served = false;  // What it misses comes from misses_, while it runs.
+    std::chrono::steady_clock::time_point start;
     const std::vector<std::string>* fault_texts = nullptr;
     const std::byte* choices = nullptr;
     DeviceEvent event;
@@ -108,6 +112,7 @@ class CudaEngine : public CudaStepEngine {
   absl::Status MakeLayers();
   // A part of the start has ended.
   void EndStartPart(std::string name);
+  void TellOfMemory();
   absl::Status CheckExpertsReadable() const;
   absl::StatusOr<const Recorded*> RecordedFor(const StepShape& shape);
 
@@ -116,6 +121,8 @@ class CudaEngine : public CudaStepEngine {
   absl::Status LaunchRecorded(Chunk& chunk);
   absl::Status LaunchPrompt(Chunk& chunk, const std::function<bool()>* should_stop);
   bool IsPrompt(const StepBatch& batch) const;
+  // One token of a text.
+  bool IsDecode(const StepBatch& batch) const;
   // For a step of a prompt; null when no experts are without slots.
   LayerStream* layer_stream() const;
   absl::Status RunPrompt(const StepShape& shape, const std::function<bool()>* should_stop);
@@ -161,6 +168,7 @@ class CudaEngine : public CudaStepEngine {
   std::byte* block_memory_ = nullptr;
   std::unique_ptr<StepBlock> block_;
   std::unique_ptr<ExpertPlacement> experts_;
+  MissService misses_;
   std::unique_ptr<CudaLayers> layers_;
   std::map<StepShape, Recorded> recorded_;
   // Null where no kernels run prompts.
@@ -176,6 +184,7 @@ class CudaEngine : public CudaStepEngine {
   std::vector<std::vector<float>> logits_, hidden_;  // Kept for their memory.
   size_t num_logits_ = 0, num_hidden_ = 0;
   std::vector<Landing> landed_;
+  bool was_served_ = false;                     // What it missed came from misses_.
   std::vector<std::vector<uint16_t>> choices_;  // By layer that has experts.
 
   Counters counters_;

@@ -33,6 +33,7 @@
 #include "strata/generate/engine/kv_type.h"
 #include "strata/generate/engine/sequence.h"
 #include "strata/generate/engine/step.h"
+#include "strata/generate/placement/expert_placement.h"
 #include "strata/generate/sampling/sampler.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
@@ -425,6 +426,59 @@ TEST_F(CudaPlacementTest, NorOnSlotsThatPromptsBorrow) {
   ASSERT_NE(engine, nullptr);
   ExpectSameBits(*engine, "lending");
   EXPECT_GT(engine->experts()->counters().lent, 0);
+}
+
+// Who computes what has no slot, and how it comes into one.
+struct Misses {
+  std::string name;
+  ExpertPlacement::Misses who = ExpertPlacement::Misses::kRead;
+  double offered_share = 0;
+  int max_swaps = 32;
+};
+
+TEST_F(CudaTinyTest, BitsDoNotDependOnWhoServesMissesAndHowTheyComeIntoSlots) {
+  using Who = ExpertPlacement::Misses;
+  Answers expected, expected_prompt;
+  {
+    const auto resident = Make(model_);
+    ASSERT_NE(resident, nullptr);
+    expected = Read(*resident, ids_, 1);
+    expected_prompt = ReadAsPrompt(*resident, ids_, 100);
+  }
+  const Misses all[] = {{"cpu", Who::kCpu, 0},
+                        {"cpu, fixed slots", Who::kCpu, 0, 0},
+                        {"stage", Who::kStage, 0},
+                        {"auto", Who::kAuto, 0.2}};
+  for (const Misses& misses : all) {
+    for (const double percent : {0.0, 10.0, 25.0, 50.0, 100.0}) {
+      for (const bool fills : {false, true}) {
+        SCOPED_TRACE(absl::StrCat(misses.name, ", ", percent, " %, filled ", fills));
+        CudaEngineOptions options = {.engine = {.num_threads = 2}};
+        options.experts.cache = SlotBudget::Percent(percent);
+        options.experts.prefill =
+            fills ? ExpertPlacement::Prefill::kOn : ExpertPlacement::Prefill::kOff;
+        options.experts.verify = SlotVerify::kAll;
+        options.experts.swaps.adapt_every = 1;
+        options.experts.swaps.max_swaps = misses.max_swaps;
+        options.experts.offered_share = misses.offered_share;
+        options.experts.misses = misses.who;
+        const auto engine = Make(model_, options);
+        ASSERT_NE(engine, nullptr);
+        for (const int64_t batch : {1, 5, 1}) {
+          EXPECT_TRUE(Read(*engine, ids_, batch).logits == expected.logits) << batch;
+        }
+        EXPECT_TRUE(ReadAsPrompt(*engine, ids_, 100).logits == expected_prompt.logits);
+        const TierCounters counters = engine->experts()->counters();
+        EXPECT_EQ(counters.hits + counters.num_misses(), counters.routed);
+        if (percent == 100.0) continue;
+        EXPECT_EQ(counters.misses[static_cast<int>(MissPath::kCpu)] > 0,
+                  misses.who == Who::kCpu || misses.who == Who::kAuto);
+        EXPECT_EQ(counters.misses[static_cast<int>(MissPath::kStage)] > 0,
+                  misses.who == Who::kStage);
+        EXPECT_EQ(counters.landed > 0, misses.offered_share > 0 && percent >= 25.0);
+      }
+    }
+  }
 }
 
 TEST_F(CudaTinyTest, AStoppedStepLeavesNothing) {

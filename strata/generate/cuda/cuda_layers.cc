@@ -25,6 +25,7 @@
 #include "strata/generate/kernels/cuda/expert_sum.h"
 #include "strata/generate/kernels/cuda/gated_product.h"
 #include "strata/generate/kernels/cuda/landing_places.h"
+#include "strata/generate/kernels/cuda/mail_misses.h"
 #include "strata/generate/kernels/cuda/norm_rows.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/one_row_launch.h"
@@ -34,6 +35,21 @@
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
+
+absl::Status CheckMissesCanBeMailed(const ModelGraph& graph) {
+  for (const Layer& layer : graph.layers) {
+    const MixtureOfExperts* const experts = ExpertsOf(layer);
+    if (experts == nullptr) continue;
+    const ExpertLinears& down = experts->down;
+    if (graph.width % 4 == 0 && TakesNorm(experts->gate.type, graph.width, 1) &&
+        TakesValues(down.type, down.columns, 1, experts->routing.num_chosen)) {
+      continue;
+    }
+    return absl::UnimplementedError(
+        absl::StrCat("--miss=cpu: no kernels leave out experts such as those of ", down.name));
+  }
+  return absl::OkStatus();
+}
 
 CudaLayers::CudaLayers(const Collaborators& with)
     : CudaOperations(with.memory.fault), with_(with), memory_(with.memory) {}
@@ -271,6 +287,27 @@ absl::Status CudaLayers::Assign(const DeviceRouting& routing, const DeviceExpert
                         with_.stream);
 }
 
+absl::Status CudaLayers::Post(const DeviceRouting& routing, const DeviceExpert* table) {
+  if (!shape_.mails_misses) return absl::OkStatus();
+  PostTask task = {.mail = with_.mail,
+                   .routing = routing,
+                   .experts = table,
+                   .landings = PlacesToLand().of_expert,
+                   .is_first = moe_layer_ == 0};
+  if (BringsMisses()) {
+    const auto& offsets = with_.part_offsets[static_cast<size_t>(moe_layer_)];
+    std::copy(offsets.begin(), offsets.end(), task.part_offsets);
+  } else {
+    task.x = memory_.normed.values;
+  }
+  return PostMisses(task, with_.stream);
+}
+
+absl::Status CudaLayers::Await() {
+  if (!shape_.mails_misses) return absl::OkStatus();
+  return AwaitMisses({.mail = with_.mail}, with_.stream);
+}
+
 absl::Status CudaLayers::RunShared(const MixtureOfExperts& experts) {
   const FeedForward& shared = *experts.shared;
   const DeviceActivations hidden =
@@ -297,9 +334,15 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
   CHECK_EQ(layer, with_.graph.experts.layers()[static_cast<size_t>(moe_layer_)]);
   RETURN_IF_ERROR(Route(residual, experts));
   const DeviceRouting routing = RoutingOfLayer(experts);
-  const auto* const table = reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
-                            int64_t{moe_layer_} * routing.num_experts;
+  const auto* table = reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
+                      int64_t{moe_layer_} * routing.num_experts;
   if (MayLand()) RETURN_IF_ERROR(Assign(routing, table));
+  RETURN_IF_ERROR(Post(routing, table));
+  if (BringsMisses()) {
+    RETURN_IF_ERROR(Await());
+    table = with_.mail.staged_table;
+  }
+  const float* const mailed = shape_.mails_misses && !BringsMisses() ? with_.mail.by_rank : nullptr;
   const DeviceActivations hidden =
       HiddenFor(memory_.hidden, experts.down.columns, experts.down.type, routing.num_chosen);
   RETURN_IF_ERROR(LaunchGatedExperts(
@@ -308,6 +351,7 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
        .routing = routing,
        .experts = table,
        .landings = PlacesToLand(),
+       .mailed = mailed,
        .gate = with_.weights.Experts(experts.gate),
        .up = with_.weights.Experts(experts.up),
        .activation = experts.activation,
@@ -317,14 +361,16 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
                   .hidden = InputOf(experts.down.name)}},
       with_.stream));
   if (experts.shared.has_value()) RETURN_IF_ERROR(RunShared(experts));
+  if (!BringsMisses()) RETURN_IF_ERROR(Await());
   RETURN_IF_ERROR(LaunchExpertSum(
       {.rows = shape_.rows,
        .hidden = hidden,
        .routing = routing,
        .experts = table,
        .landings = PlacesToLand(),
+       .mailed = mailed,
        .down = with_.weights.Experts(experts.down),
-       // Gate and up were right before; the choice is older.
+       // Gate and up, or the wait for the host, were right before; the choice is older.
        .early_choice = true,
        .fault = ProductOf(experts.down.name),
        .shared = experts.shared.has_value() ? memory_.shared : nullptr,

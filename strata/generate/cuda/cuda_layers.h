@@ -6,6 +6,7 @@
 #ifndef STRATA_GENERATE_CUDA_CUDA_LAYERS_H_
 #define STRATA_GENERATE_CUDA_CUDA_LAYERS_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,6 +24,7 @@
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
+#include "strata/generate/kernels/cuda/expert_mail.h"
 #include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
@@ -39,6 +41,7 @@ struct StepShape {
   int wanted = 0;              // Rows that want logits, or have a token drawn.
   bool copies_logits = false;  // To pinned memory.
   bool wants_hidden = false;
+  bool mails_misses = false;  // The host serves them: of one row.
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
 
@@ -51,6 +54,10 @@ struct StepOutputs {
   float* hidden_states = nullptr;  // [kMaxRows][width]
 };
 
+// kUnimplemented, naming the layer, where experts that a step of one row misses cannot be left to
+// the host.
+absl::Status CheckMissesCanBeMailed(const ModelGraph& graph);
+
 class CudaLayers : public CudaOperations {
  public:
   struct Collaborators {
@@ -61,6 +68,9 @@ class CudaLayers : public CudaOperations {
     const StepOutputs& outputs;
     DeviceEmbedding embedding;
     StepBlockLayout layout;
+    ExpertMail mail;  // For shapes with mails_misses.
+    // Of the blobs of each layer that has experts, where mail brings them.
+    std::vector<std::array<int64_t, 3>> part_offsets;
     const std::byte* block = nullptr;         // Pinned, where StepBlock writes.
     const std::byte* expert_table = nullptr;  // In device memory; null without experts.
     KernelStream stream;
@@ -96,6 +106,10 @@ class CudaLayers : public CudaOperations {
   bool MayLand() const { return with_.outputs.landed != nullptr; }
   LandingPlaces PlacesToLand() const;
   absl::Status Assign(const DeviceRouting& routing, const DeviceExpert* table);
+  bool BringsMisses() const { return shape_.mails_misses && with_.mail.staged_table != nullptr; }
+  // Tells the host what is missed, and waits for what it made of that.
+  absl::Status Post(const DeviceRouting& routing, const DeviceExpert* table);
+  absl::Status Await();
   absl::Status RunShared(const MixtureOfExperts& experts);
   // The norm before products with weights of these types: launched, or left to the products, which
   // then get it as `made_by_product`.

@@ -16,6 +16,7 @@
 #include "strata/generate/cuda/device_region.h"
 #include "strata/generate/kernels/cuda/attend_rows.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/expert_mail.h"
 #include "strata/generate/kernels/cuda/gated_product.h"
 #include "strata/generate/kernels/cuda/kv_page.h"
 #include "strata/generate/kernels/cuda/landing_places.h"
@@ -189,6 +190,9 @@ StepMemory LayStepMemory(const ModelGraph& graph, const DeviceKv& kv, const Step
     memory.landing_of_expert = region.Take<int32_t>(sizes.num_experts);
     memory.landed = region.Take<std::byte>(LandedBytes(layout));
   }
+  memory.mail_state = region.Take<MailState>(1);
+  memory.mailed = region.Take<float>(sizes.num_chosen * width);
+  memory.staged_table = region.Take<DeviceExpert>(sizes.num_experts);
   memory.hidden = TakeVectors(sizes.hidden_vectors, sizes.hidden_size, region);
   memory.hidden_tickets =
       region.Take<uint32_t>(NumTickets(sizes.hidden_vectors, sizes.hidden_size));

@@ -12,7 +12,9 @@
 #include "strata/core/block_type.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_region.h"
+#include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/expert_mail.h"
 #include "strata/generate/kernels/cuda/prompt_group.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/model/model_graph.h"
@@ -50,6 +52,10 @@ struct StepMemory {
   std::byte* landings = nullptr;
   int32_t* landing_of_expert = nullptr;
   std::byte* landed = nullptr;
+  // What the host computes of missed experts (expert_mail.h).
+  MailState* mail_state = nullptr;
+  float* mailed = nullptr;               // By rank of one row, [width].
+  DeviceExpert* staged_table = nullptr;  // Of a layer.
   DeviceActivations hidden;  // By entry of the routing; by row for a dense feed-forward.
   uint32_t* hidden_tickets = nullptr;
   DeviceActivations shared_hidden;

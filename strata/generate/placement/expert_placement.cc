@@ -116,14 +116,16 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
                               fills ? IdsOf(geometry_, plan.experts()) : std::vector<ExpertId>()));
   if (!options_.dump_routing.empty()) RETURN_IF_ERROR(StartTrace(identity, plan, swaps));
   const bool by_step = kernels != nullptr && options_.patches_by_step;
-  const bool may_land = by_step && swaps.max_swaps > 0 && plan.num_slots() < geometry_.size();
+  const bool may_land = by_step &&
+                        (options_.misses == Misses::kRead || options_.misses == Misses::kAuto) &&
+                        swaps.max_swaps > 0 && plan.num_slots() < geometry_.size();
   if (kernels != nullptr && !by_step) RETURN_IF_ERROR(MakePatches());
   const AliasRule rule = host_->stages_unpinned() ? AliasRule::kPinnedOnly : AliasRule::kAnyMemory;
   ASSIGN_OR_RETURN(
       tier_,
       ExpertTier::Create({.policy = swaps,
                           .aliases = rule,
-                          .miss_path = kernels == nullptr ? MissPath::kCpu : MissPath::kRead,
+                          .miss_path = miss_path_,
                           .hottest_first = ranking_,
                           .expected_uses = expected_uses_,
                           .table_stream = kernels,
@@ -253,6 +255,17 @@ void ExpertPlacement::AddResult(const absl::Status& outcome, absl::Span<const St
                   in_prompt_ ? RoutedStep::Kind::kPrompt : RoutedStep::Kind::kDecode);
 }
 
+void ExpertPlacement::SetMissPath(MissPath path, absl::Span<const Landing> landed) {
+  miss_path_ = path;
+  landed_.clear();
+  for (const Landing& landing : landed) landed_.push_back(landing.expert);
+}
+
+MissPath ExpertPlacement::PathOf(int number) const {
+  const bool has_landed = std::find(landed_.begin(), landed_.end(), number) != landed_.end();
+  return has_landed ? MissPath::kRead : miss_path_;
+}
+
 void ExpertPlacement::CountRouting(const StepRouting& routing, bool accepted) {
   step_uses_.clear();
   for (int layer = 0; layer < routing.num_layers(); ++layer) {
@@ -260,6 +273,7 @@ void ExpertPlacement::CountRouting(const StepRouting& routing, bool accepted) {
   }
   int num_missed = 0;
   for (const ExpertUse& use : step_uses_) {
+    tier_->SetMissPath(PathOf(use.number));
     tier_->CountUses(geometry_.IdOf(use.number), use.routed, accepted);
     num_missed += Entry(use.number).form != EntryForm::kSlot;
   }

@@ -55,6 +55,14 @@ class ExpertPlacement {
   // themselves (with a profile, or without adaptation).
   enum class Prefill { kAuto, kOn, kOff };
 
+  // Who computes, of steps of one row, an expert that kernels find in no slot.
+  enum class Misses {
+    kRead,   // They themselves, over the link.
+    kCpu,    // The CPU, where it lies. Then experts come into slots by copies: nothing lands.
+    kStage,  // They themselves, when it has been copied to them. The same.
+    kAuto,   // kRead or kCpu, whichever is faster while the model runs; what lands is read.
+  };
+
   struct Options {
     // Empty: as many as pay, on a GPU what its memory holds, on the CPU none.
     std::optional<SlotBudget> cache = {};
@@ -71,6 +79,7 @@ class ExpertPlacement {
     // With patches by step, the share of the slots that is offered for misses to land in: see
     // LandingPools. 0, or swaps.max_swaps of 0: none.
     double offered_share = 0;
+    Misses misses = Misses::kRead;
     HostPlacement::Options host;
     std::string dump_routing;  // A path; empty: no trace.
   };
@@ -94,6 +103,9 @@ class ExpertPlacement {
   const std::byte* table_image() const { return tier_->table().image(); }
   // With patches by step: see ExpertTier.
   absl::Span<const TablePatch> patch() const { return tier_->patch(); }
+  // Who served the misses of the step whose result AddResult is given next; those that landed were
+  // read. With kernels kRead to begin with, else kCpu.
+  void SetMissPath(MissPath path, absl::Span<const Landing> landed);
   void PatchLost() { tier_->PatchLost(); }
   absl::Span<const LandingOffer> offers() const { return tier_->offers(); }
   absl::Span<const LandingGroup> landing_groups() const { return tier_->groups(); }
@@ -153,6 +165,7 @@ class ExpertPlacement {
   void TellOfFill();
   bool FillsAtStart() const;
   void CountRouting(const StepRouting& routing, bool accepted);
+  MissPath PathOf(int number) const;
   // Of a layer, by ascending index, to step_uses_.
   void CollectUses(int layer, absl::Span<const uint16_t> chosen, bool accepted);
 
@@ -184,6 +197,8 @@ class ExpertPlacement {
   bool said_slot0_ = false;
   bool in_prompt_ = false;
   std::optional<SlotLoan> loan_;
+  MissPath miss_path_ = MissPath::kCpu;
+  std::vector<int> landed_;  // Numbers, of the step whose result is taken.
   // Of the step whose result is taken, and of a layer by index; kept for their memory.
   std::vector<ExpertUse> step_uses_;
   std::vector<int> uses_;

@@ -35,6 +35,7 @@ absl::Status LaunchExpertSum(const ExpertSum& sum, const KernelStream& stream,
     parameters.routing = RoutingFrom(sum.routing, row);
     parameters.experts = sum.experts;
     parameters.landings = sum.landings;
+    parameters.mailed = sum.mailed;
     parameters.early_choice = sum.early_choice;
     parameters.sum = {.down = MatrixOutputOf(down, sum.fault),
                       .shared = from_row(sum.shared, down.rows),

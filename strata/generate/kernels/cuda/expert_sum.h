@@ -26,6 +26,9 @@ struct ExpertSum {
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // [num_experts], in device memory.
   LandingPlaces landings;                 // Where what is read is stored as well.
+  // Not null: of one row, the down products of experts that are in no slot and do not land,
+  // [num_chosen][down.rows] by rank; written by the kernel before this one.
+  const float* mailed = nullptr;
   DeviceExpertMatrix down;
   // The routing and the table are read before the wait: the kernel right before this one stored none
   // of them.

@@ -13,32 +13,37 @@
 namespace strata {
 
 template <BlockType kType>
-ProductKernelPointer KernelOf(int vectors) {
+ProductKernelPointer KernelOf(int vectors, bool lands) {
   constexpr bool kHasGroups = GroupFormatOf(kType).kind != WeightKind::kNumbers;
-  return vectors == 1 ? ProductKernel < kType, kHasGroups ? 2 : 1 >
-     : vectors == 2   ? ProductKernel<kType, 2>
-                      : ProductKernel<kType, 4>;
+  // Misses wait for the link, however many vectors meet a weight at once.
+  if (lands) return ProductKernel<kType, kLandingVectors, true>;
+  return vectors == 1 ? ProductKernel < kType, kHasGroups ? 2 : 1,
+         false >
+     : vectors == 2 ? ProductKernel<kType, 2, false>
+                    : ProductKernel<kType, 4, false>;
 }
 
 template <BlockType kType>
-OneRowKernelPointer OneRowKernelOf(ProductMode mode) {
-  return mode == ProductMode::kDense   ? OneRowDense<kType>
-         : mode == ProductMode::kGated ? OneRowGated<kType>
-                                       : OneRowSum<kType>;
+OneRowKernelPointer OneRowKernelOf(ProductMode mode, bool misses) {
+  if (mode == ProductMode::kDense) return OneRowDense<kType>;
+  if (mode == ProductMode::kGated) {
+    return misses ? OneRowGated<kType, true> : OneRowGated<kType, false>;
+  }
+  return misses ? OneRowSum<kType, true> : OneRowSum<kType, false>;
 }
 
 // Among these types.
 template <BlockType... kTypes>
-ProductKernelPointer FindKernelAmong(BlockType type, int vectors) {
+ProductKernelPointer FindKernelAmong(BlockType type, int vectors, bool lands) {
   ProductKernelPointer found = nullptr;
-  ((found = type == kTypes ? KernelOf<kTypes>(vectors) : found), ...);
+  ((found = type == kTypes ? KernelOf<kTypes>(vectors, lands) : found), ...);
   return found;
 }
 
 template <BlockType... kTypes>
-OneRowKernelPointer FindOneRowKernelAmong(BlockType type, ProductMode mode) {
+OneRowKernelPointer FindOneRowKernelAmong(BlockType type, ProductMode mode, bool misses) {
   OneRowKernelPointer found = nullptr;
-  ((found = type == kTypes ? OneRowKernelOf<kTypes>(mode) : found), ...);
+  ((found = type == kTypes ? OneRowKernelOf<kTypes>(mode, misses) : found), ...);
   return found;
 }
 

@@ -46,7 +46,9 @@ struct GatedExperts {
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // [num_experts], in device memory.
   LandingPlaces landings;                 // Where what is read is stored as well.
-  DeviceExpertMatrix gate, up;            // Of one shape.
+  // Of one row, as ExpertSum's: what is in no slot is left out.
+  const float* mailed = nullptr;
+  DeviceExpertMatrix gate, up;  // Of one shape.
   GatedActivation activation = GatedActivation::kSilu;
   HiddenRows hidden;  // By entry.
   GatedFaults faults;

@@ -47,7 +47,8 @@ __device__ __forceinline__ void RunStep(const ProductParameters& p, const SlotLi
   }
 }
 
-template <BlockType kType, int kVectors>
+// kLands: what is read of experts that have a place to land is stored there.
+template <BlockType kType, int kVectors, bool kLands>
 __global__ __launch_bounds__(256, kVectors == 1 ? 3 : 2) void ProductKernel(
     const __grid_constant__ ProductParameters p) {
   const SlotLists lists(p);
@@ -73,7 +74,7 @@ __global__ __launch_bounds__(256, kVectors == 1 ? 3 : 2) void ProductKernel(
   while (is_there) {
     WaitForCopies();
     __syncthreads();
-    if (p.landings.of_expert != nullptr) StoreLanded(p, lists, step);
+    if constexpr (kLands) StoreLanded(p, lists, step);
     ProductStep next = steps.Next(num_experts, step);
     is_there = steps.IsThere(num_experts, next);
     if (is_there) steps.Complete(num_experts, next);

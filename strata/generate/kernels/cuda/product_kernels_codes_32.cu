@@ -6,15 +6,16 @@
 
 namespace strata {
 
-ProductKernelPointer FindKernelOfCodes32(BlockType type, int vectors) {
+ProductKernelPointer FindKernelOfCodes32(BlockType type, int vectors, bool lands) {
   return FindKernelAmong<BlockType::kQ4_0, BlockType::kQ4_1, BlockType::kQ5_0, BlockType::kQ5_1,
-                         BlockType::kQ8_0, BlockType::kQ2_0, BlockType::kQ1_0>(type, vectors);
+                         BlockType::kQ8_0, BlockType::kQ2_0, BlockType::kQ1_0>(type, vectors,
+                                                                               lands);
 }
 
-OneRowKernelPointer FindOneRowKernelOfCodes32(BlockType type, ProductMode mode) {
+OneRowKernelPointer FindOneRowKernelOfCodes32(BlockType type, ProductMode mode, bool misses) {
   return FindOneRowKernelAmong<BlockType::kQ4_0, BlockType::kQ4_1, BlockType::kQ5_0,
                                BlockType::kQ5_1, BlockType::kQ8_0, BlockType::kQ2_0,
-                               BlockType::kQ1_0>(type, mode);
+                               BlockType::kQ1_0>(type, mode, misses);
 }
 
 }  // namespace strata

@@ -6,12 +6,14 @@
 
 namespace strata {
 
-ProductKernelPointer FindKernelOfK2K3K6(BlockType type, int vectors) {
-  return FindKernelAmong<BlockType::kQ2_K, BlockType::kQ3_K, BlockType::kQ6_K>(type, vectors);
+ProductKernelPointer FindKernelOfK2K3K6(BlockType type, int vectors, bool lands) {
+  return FindKernelAmong<BlockType::kQ2_K, BlockType::kQ3_K, BlockType::kQ6_K>(type, vectors,
+                                                                               lands);
 }
 
-OneRowKernelPointer FindOneRowKernelOfK2K3K6(BlockType type, ProductMode mode) {
-  return FindOneRowKernelAmong<BlockType::kQ2_K, BlockType::kQ3_K, BlockType::kQ6_K>(type, mode);
+OneRowKernelPointer FindOneRowKernelOfK2K3K6(BlockType type, ProductMode mode, bool misses) {
+  return FindOneRowKernelAmong<BlockType::kQ2_K, BlockType::kQ3_K, BlockType::kQ6_K>(type, mode,
+                                                                                     misses);
 }
 
 }  // namespace strata

@@ -6,12 +6,12 @@
 
 namespace strata {
 
-ProductKernelPointer FindKernelOfK4K5(BlockType type, int vectors) {
-  return FindKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, vectors);
+ProductKernelPointer FindKernelOfK4K5(BlockType type, int vectors, bool lands) {
+  return FindKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, vectors, lands);
 }
 
-OneRowKernelPointer FindOneRowKernelOfK4K5(BlockType type, ProductMode mode) {
-  return FindOneRowKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, mode);
+OneRowKernelPointer FindOneRowKernelOfK4K5(BlockType type, ProductMode mode, bool misses) {
+  return FindOneRowKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, mode, misses);
 }
 
 }  // namespace strata

@@ -6,12 +6,12 @@
 
 namespace strata {
 
-ProductKernelPointer FindKernelOfTernary(BlockType type, int vectors) {
-  return FindKernelAmong<BlockType::kTQ1_0, BlockType::kTQ2_0>(type, vectors);
+ProductKernelPointer FindKernelOfTernary(BlockType type, int vectors, bool lands) {
+  return FindKernelAmong<BlockType::kTQ1_0, BlockType::kTQ2_0>(type, vectors, lands);
 }
 
-OneRowKernelPointer FindOneRowKernelOfTernary(BlockType type, ProductMode mode) {
-  return FindOneRowKernelAmong<BlockType::kTQ1_0, BlockType::kTQ2_0>(type, mode);
+OneRowKernelPointer FindOneRowKernelOfTernary(BlockType type, ProductMode mode, bool misses) {
+  return FindOneRowKernelAmong<BlockType::kTQ1_0, BlockType::kTQ2_0>(type, mode, misses);
 }
 
 }  // namespace strata

@@ -6,14 +6,14 @@
 
 namespace strata {
 
-ProductKernelPointer FindKernelOfValues(BlockType type, int vectors) {
+ProductKernelPointer FindKernelOfValues(BlockType type, int vectors, bool lands) {
   return FindKernelAmong<BlockType::kIQ4_NL, BlockType::kIQ4_XS, BlockType::kMXFP4,
-                         BlockType::kNVFP4>(type, vectors);
+                         BlockType::kNVFP4>(type, vectors, lands);
 }
 
-OneRowKernelPointer FindOneRowKernelOfValues(BlockType type, ProductMode mode) {
+OneRowKernelPointer FindOneRowKernelOfValues(BlockType type, ProductMode mode, bool misses) {
   return FindOneRowKernelAmong<BlockType::kIQ4_NL, BlockType::kIQ4_XS, BlockType::kMXFP4,
-                               BlockType::kNVFP4>(type, mode);
+                               BlockType::kNVFP4>(type, mode, misses);
 }
 
 }  // namespace strata

@@ -109,6 +109,9 @@ struct ProductParameters {
   DeviceRouting routing;  // Without experts, `experts` is null.
   const DeviceExpert* experts = nullptr;
   LandingPlaces landings;
+  // Not null: of a step of one row the experts that are in no slot and do not land are computed
+  // elsewhere. kSum adds up what comes of them, [num_chosen][down.rows] by rank.
+  const float* mailed = nullptr;
 
   int num_outputs = 0;
   DenseTarget outputs[4];
