@@ -103,7 +103,7 @@ StepBlockLayout LayoutOf(const ModelGraph& graph, double offered_share) {
   return layout;
 }
 
-static_assert(offsetof(ExpertEntry, generation) == offsetof(DeviceExpert, state) &&
+static_assert(offsetof(ExpertEntry, generation) == offsetof(DeviceExpert, unused) &&
                   sizeof(ExpertEntry) == sizeof(DeviceExpert),
               "kernels read the image of the table as entries of theirs");
 
@@ -217,6 +217,9 @@ absl::Status CudaEngine::MakeLayers() {
       .layout = layout_,
       .block = block_memory_,
       .expert_table = experts_ == nullptr ? nullptr : experts_->table_image(),
+      .fetches_misses = HasMisses(),
+      .fetch_memory =
+          layer_stream() == nullptr ? absl::Span<std::byte>() : layer_stream()->memory(),
       .stream = stream});
   if (prompt_ != nullptr) {
     prompt_layers_ = std::make_unique<CudaPromptLayers>(CudaPromptLayers::Collaborators{
@@ -231,6 +234,10 @@ absl::Status CudaEngine::MakeLayers() {
         .stream = {.stream = stream.stream}});
   }
   return absl::OkStatus();
+}
+
+bool CudaEngine::HasMisses() const {
+  return experts_ != nullptr && experts_->slots().num_slots() < experts_->geometry().size();
 }
 
 absl::Status CudaEngine::PlaceEmbedding() {

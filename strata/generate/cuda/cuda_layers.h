@@ -23,7 +23,6 @@
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/prepare_heads.h"
@@ -63,6 +62,10 @@ class CudaLayers : public CudaOperations {
     StepBlockLayout layout;
     const std::byte* block = nullptr;         // Pinned, where StepBlock writes.
     const std::byte* expert_table = nullptr;  // In device memory; null without experts.
+    // Some experts have no slot: what a layer misses of them is fetched, into this memory where it
+    // does not land.
+    bool fetches_misses = false;
+    absl::Span<std::byte> fetch_memory = {};
     KernelStream stream;
   };
 
@@ -94,8 +97,9 @@ class CudaLayers : public CudaOperations {
   absl::Status Attend(int layer, const SelfAttention& attention);
   absl::Status Route(const Residual& residual, const MixtureOfExperts& experts);
   bool MayLand() const { return with_.outputs.landed != nullptr; }
-  LandingPlaces PlacesToLand() const;
-  absl::Status Assign(const DeviceRouting& routing, const DeviceExpert* table);
+  // Where kernels find what the layer, a block number, has chosen: an image of the table's kind.
+  const DeviceExpert* TableOfLayer() const;
+  absl::Status Fetch(int layer, const DeviceRouting& routing);
   absl::Status RunShared(const MixtureOfExperts& experts);
   // The norm before products with weights of these types: launched, or left to the products, which
   // then get it as `made_by_product`.

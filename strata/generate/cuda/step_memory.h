@@ -12,6 +12,7 @@
 #include "strata/core/block_type.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_region.h"
+#include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/prompt_group.h"
 #include "strata/generate/kernels/cuda/step_block.h"
@@ -45,10 +46,10 @@ struct StepMemory {
   uint32_t* router_tickets = nullptr;
   int32_t* chosen = nullptr;
   float* chosen_weights = nullptr;
-  // Where there are landings: what the step's block says of them, of the layer's experts where they
-  // land, and what has landed, DeviceLandingCount with the list behind it.
+  DeviceExpert* found = nullptr;  // Of a layer, by index: FetchTask::found.
+  // Where there are landings: what the step's block says of them, and what has landed,
+  // DeviceLandingCount with the list behind it.
   std::byte* landings = nullptr;
-  int32_t* landing_of_expert = nullptr;
   std::byte* landed = nullptr;
   DeviceActivations hidden;  // By entry of the routing; by row for a dense feed-forward.
   uint32_t* hidden_tickets = nullptr;

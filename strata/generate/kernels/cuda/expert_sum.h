@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/product_plan.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
@@ -25,7 +24,6 @@ struct ExpertSum {
   DeviceActivations hidden;
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // [num_experts], in device memory.
-  LandingPlaces landings;                 // Where what is read is stored as well.
   DeviceExpertMatrix down;
   // The routing and the table are read before the wait: the kernel right before this one stored none
   // of them.

@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/product_plan.h"
@@ -45,7 +44,6 @@ struct GatedExperts {
   DeviceActivations x;
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // [num_experts], in device memory.
-  LandingPlaces landings;                 // Where what is read is stored as well.
   DeviceExpertMatrix gate, up;            // Of one shape.
   GatedActivation activation = GatedActivation::kSilu;
   HiddenRows hidden;  // By entry.

@@ -109,19 +109,9 @@ __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowGated(
     segments.from[1] = AddressOf(p.experts[expert], target.up) + skipped;
   }
   if (!is_early) load();
-  uint64_t landings[2] = {};
-  if (p.experts != nullptr && rows > 0) {
-    landings[0] = LandingOf(p.landings, expert, target.gate);
-    landings[1] = LandingOf(p.landings, expert, target.up);
-  }
   TakeVector<kType>(p);
   WaitForTile();
   SumGroups<kType>(shape, segments, rows, 0);
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    if (landings[i] == 0) continue;
-    StoreSegment(shape, segments.first + i, segments.from[i], rows, landings[i] + skipped);
-  }
   // A row's gate and up are in neighbouring lanes.
   const int row = first_row + lane / 2;
   const bool has_row = lane < 2 * rows;
@@ -180,10 +170,6 @@ __global__ __launch_bounds__(32 * kMaxSumWarps,
   for (int rank = warp; rank < num_chosen; rank += warps) {
     const OneRowRank& own = Shared<OneRowRank>(shape.ranks)[rank];
     SumGroups<kType>(shape, Segments<1>{rank, {own.from}}, rows, rank);
-    if (const uint64_t landing = LandingOf(p.landings, own.expert, target.down); landing != 0) {
-      StoreSegment(shape, rank, own.from, rows,
-                   landing + static_cast<uint64_t>(first_row) * shape.row_bytes);
-    }
     if (lane >= rows) continue;
     const float value = SumOfRow(shape, rank, lane);
     if (!f32::IsFinite(value)) ReportFault(target.down.fault, p.fault_row);

@@ -196,7 +196,6 @@ absl::Status LaunchOneRow(absl::string_view name, BlockType type, int64_t column
   p.early_choice = product.early_choice;
   p.routing = product.routing;
   p.experts = product.experts;
-  p.landings = product.landings;
   p.gated = product.gated;
   p.sum = product.sum;
   FillTargets(product, p);

@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "strata/generate/kernels/cuda/device_experts.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/product_parameters.h"
 
@@ -69,9 +68,8 @@ struct OneRowParameters {
 
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // Null: kGated has the matrices of `gated`.
-  LandingPlaces landings;
-  int tiles = 0;           // Of all outputs, of an expert, of down.
-  DenseTarget outputs[4];  // kDense. Behind the last, first_tile is beyond `tiles`.
+  int tiles = 0;                          // Of all outputs, of an expert, of down.
+  DenseTarget outputs[4];                 // kDense. Behind the last, first_tile is beyond `tiles`.
   GatedTarget gated;
   SumTarget sum;
 };

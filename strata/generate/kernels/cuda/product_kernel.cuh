@@ -73,7 +73,6 @@ __global__ __launch_bounds__(256, kVectors == 1 ? 3 : 2) void ProductKernel(
   while (is_there) {
     WaitForCopies();
     __syncthreads();
-    if (p.landings.of_expert != nullptr) StoreLanded(p, lists, step);
     ProductStep next = steps.Next(num_experts, step);
     is_there = steps.IsThere(num_experts, next);
     if (is_there) steps.Complete(num_experts, next);

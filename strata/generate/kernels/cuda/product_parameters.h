@@ -7,7 +7,6 @@
 
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/model/gated_activation.h"
@@ -108,7 +107,6 @@ struct ProductParameters {
   NormTask norm;          // With an x, of a step of one row: what makes the vector.
   DeviceRouting routing;  // Without experts, `experts` is null.
   const DeviceExpert* experts = nullptr;
-  LandingPlaces landings;
 
   int num_outputs = 0;
   DenseTarget outputs[4];
