@@ -156,6 +156,8 @@ void SlotLandings::EndStep() {
     if (slots.state(offer.slot) == SlotState::kOffered) slots.Withdraw(offer.slot);
   }
   offers_.clear();
+  // Kernels give out what groups have.
+  std::fill(groups_.begin(), groups_.end(), LandingGroup());
 }
 
 void SlotLandings::ForgetLanded() {

@@ -242,6 +242,9 @@ absl::Status CudaEngine::MakeLayers() {
       .part_offsets = misses_.part_offsets(),
       .block = block_memory_,
       .expert_table = experts_ == nullptr ? nullptr : experts_->table_image(),
+      .fetches_misses = HasMisses(),
+      .fetch_memory =
+          layer_stream() == nullptr ? absl::Span<std::byte>() : layer_stream()->memory(),
       .stream = stream});
   if (prompt_ != nullptr) {
     prompt_layers_ = std::make_unique<CudaPromptLayers>(CudaPromptLayers::Collaborators{
@@ -256,6 +259,10 @@ absl::Status CudaEngine::MakeLayers() {
         .stream = {.stream = stream.stream}});
   }
   return absl::OkStatus();
+}
+
+bool CudaEngine::HasMisses() const {
+  return experts_ != nullptr && experts_->slots().num_slots() < experts_->geometry().size();
 }
 
 absl::Status CudaEngine::PlaceEmbedding() {

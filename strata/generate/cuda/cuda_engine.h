@@ -110,6 +110,8 @@ class CudaEngine : public CudaStepEngine {
   absl::Status MakeStepMemory();
   absl::Status MakePromptStep();
   absl::Status MakeLayers();
+  // Not every expert has a slot.
+  bool HasMisses() const;
   // A part of the start has ended.
   void EndStartPart(std::string name);
   void TellOfMemory();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -12,10 +13,10 @@
 #include "glog/logging.h"
 #include "strata/cache/tier/landing.h"
 #include "strata/core/block_type.h"
+#include "strata/core/gguf/expert_layout.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/device_weights.h"
 #include "strata/generate/cuda/step_memory.h"
-#include "strata/generate/kernels/cuda/assign_landings.h"
 #include "strata/generate/kernels/cuda/attend_rows.h"
 #include "strata/generate/kernels/cuda/begin_step.h"
 #include "strata/generate/kernels/cuda/dense_product.h"
@@ -23,6 +24,7 @@
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
 #include "strata/generate/kernels/cuda/expert_sum.h"
+#include "strata/generate/kernels/cuda/fetch_misses.h"
 #include "strata/generate/kernels/cuda/gated_product.h"
 #include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/mail_misses.h"
@@ -264,36 +266,40 @@ absl::Status CudaLayers::Route(const Residual& residual, const MixtureOfExperts&
   return RouteRows(task, with_.stream);
 }
 
-LandingPlaces CudaLayers::PlacesToLand() const {
-  if (!MayLand()) return {};
-  return {.of_expert = memory_.landing_of_expert,
-          .offers = reinterpret_cast<const LandingOffer*>(memory_.landings +
-                                                          with_.layout.offers_offset())};
+const DeviceExpert* CudaLayers::TableOfLayer() const {
+  return reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
+         int64_t{moe_layer_} * with_.graph.experts.num_experts();
 }
 
-absl::Status CudaLayers::Assign(const DeviceRouting& routing, const DeviceExpert* table) {
-  auto* const count = reinterpret_cast<DeviceLandingCount*>(memory_.landed);
-  auto* const groups = memory_.landings + StepBlockLayout::landing_groups_offset();
-  return AssignLandings({.rows = shape_.rows,
-                         .routing = routing,
-                         .experts = table,
-                         .layer = moe_layer_,
-                         .head = reinterpret_cast<const DeviceLandingHead*>(memory_.landings),
-                         .groups = reinterpret_cast<DeviceLandingGroup*>(groups),
-                         .offers = PlacesToLand().offers,
-                         .of_expert = memory_.landing_of_expert,
-                         .count = count,
-                         .landings = reinterpret_cast<Landing*>(count + 1)},
-                        with_.stream);
+absl::Status CudaLayers::Fetch(int layer, const DeviceRouting& routing) {
+  FetchTask task = {.rows = shape_.rows,
+                    .routing = routing,
+                    .experts = TableOfLayer(),
+                    .found = memory_.found,
+                    .memory = with_.fetch_memory.data(),
+                    .memory_bytes = std::ssize(with_.fetch_memory),
+                    .leaves_rest = shape_.mails_misses,
+                    .layer = moe_layer_};
+  for (const ExpertSlice& slice : with_.graph.experts.Slices({.layer = layer, .index = 0})) {
+    task.part_bytes[task.num_parts++] = slice.bytes;
+  }
+  if (MayLand()) {
+    task.head = reinterpret_cast<const DeviceLandingHead*>(memory_.landings);
+    task.num_groups = with_.layout.max_landing_groups;
+    task.groups = reinterpret_cast<DeviceLandingGroup*>(memory_.landings +
+                                                        StepBlockLayout::landing_groups_offset());
+    task.offers =
+        reinterpret_cast<const LandingOffer*>(memory_.landings + with_.layout.offers_offset());
+    task.count = reinterpret_cast<DeviceLandingCount*>(memory_.landed);
+    task.landings = reinterpret_cast<Landing*>(task.count + 1);
+  }
+  return FetchMisses(task, with_.stream);
 }
 
 absl::Status CudaLayers::Post(const DeviceRouting& routing, const DeviceExpert* table) {
   if (!shape_.mails_misses) return absl::OkStatus();
-  PostTask task = {.mail = with_.mail,
-                   .routing = routing,
-                   .experts = table,
-                   .landings = PlacesToLand().of_expert,
-                   .is_first = moe_layer_ == 0};
+  PostTask task = {
+      .mail = with_.mail, .routing = routing, .experts = table, .is_first = moe_layer_ == 0};
   if (BringsMisses()) {
     const auto& offsets = with_.part_offsets[static_cast<size_t>(moe_layer_)];
     std::copy(offsets.begin(), offsets.end(), task.part_offsets);
@@ -334,9 +340,8 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
   CHECK_EQ(layer, with_.graph.experts.layers()[static_cast<size_t>(moe_layer_)]);
   RETURN_IF_ERROR(Route(residual, experts));
   const DeviceRouting routing = RoutingOfLayer(experts);
-  const auto* table = reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
-                      int64_t{moe_layer_} * routing.num_experts;
-  if (MayLand()) RETURN_IF_ERROR(Assign(routing, table));
+  if (FetchesMisses()) RETURN_IF_ERROR(Fetch(layer, routing));
+  const DeviceExpert* table = FetchesMisses() ? memory_.found : TableOfLayer();
   RETURN_IF_ERROR(Post(routing, table));
   if (BringsMisses()) {
     RETURN_IF_ERROR(Await());
@@ -350,7 +355,6 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
        .x = VectorsFor(memory_.normed, with_.graph.width, {experts.gate.type, experts.up.type}),
        .routing = routing,
        .experts = table,
-       .landings = PlacesToLand(),
        .mailed = mailed,
        .gate = with_.weights.Experts(experts.gate),
        .up = with_.weights.Experts(experts.up),
@@ -367,7 +371,6 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
        .hidden = hidden,
        .routing = routing,
        .experts = table,
-       .landings = PlacesToLand(),
        .mailed = mailed,
        .down = with_.weights.Experts(experts.down),
        // Gate and up, or the wait for the host, were right before; the choice is older.

@@ -25,7 +25,6 @@
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
 #include "strata/generate/kernels/cuda/expert_mail.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/prepare_heads.h"
@@ -73,6 +72,10 @@ class CudaLayers : public CudaOperations {
     std::vector<std::array<int64_t, 3>> part_offsets;
     const std::byte* block = nullptr;         // Pinned, where StepBlock writes.
     const std::byte* expert_table = nullptr;  // In device memory; null without experts.
+    // Some experts have no slot: what a layer misses of them is fetched, into this memory where it
+    // does not land.
+    bool fetches_misses = false;
+    absl::Span<std::byte> fetch_memory = {};
     KernelStream stream;
   };
 
@@ -104,9 +107,12 @@ class CudaLayers : public CudaOperations {
   absl::Status Attend(int layer, const SelfAttention& attention);
   absl::Status Route(const Residual& residual, const MixtureOfExperts& experts);
   bool MayLand() const { return with_.outputs.landed != nullptr; }
-  LandingPlaces PlacesToLand() const;
-  absl::Status Assign(const DeviceRouting& routing, const DeviceExpert* table);
+  // Where kernels find what the layer, a block number, has chosen: an image of the table's kind.
+  const DeviceExpert* TableOfLayer() const;
+  absl::Status Fetch(int layer, const DeviceRouting& routing);
   bool BringsMisses() const { return shape_.mails_misses && with_.mail.staged_table != nullptr; }
+  // What the host computes stays where it is; all else comes to device memory.
+  bool FetchesMisses() const { return with_.fetches_misses && (!shape_.mails_misses || MayLand()); }
   // Tells the host what is missed, and waits for what it made of that.
   absl::Status Post(const DeviceRouting& routing, const DeviceExpert* table);
   absl::Status Await();

@@ -185,9 +185,9 @@ StepMemory LayStepMemory(const ModelGraph& graph, const DeviceKv& kv, const Step
   memory.router_tickets = region.Take<uint32_t>(kRows);
   memory.chosen = reinterpret_cast<int32_t*>(region.Take<std::byte>(ChoicesBytes(graph, kMaxRows)));
   memory.chosen_weights = region.Take<float>(NumChoices(graph, kMaxRows));
+  memory.found = region.Take<DeviceExpert>(sizes.num_experts);
   if (layout.max_landing_groups > 0) {
     memory.landings = region.Take<std::byte>(layout.landings_bytes());
-    memory.landing_of_expert = region.Take<int32_t>(sizes.num_experts);
     memory.landed = region.Take<std::byte>(LandedBytes(layout));
   }
   memory.mail_state = region.Take<MailState>(1);

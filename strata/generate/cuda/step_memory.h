@@ -47,10 +47,10 @@ struct StepMemory {
   uint32_t* router_tickets = nullptr;
   int32_t* chosen = nullptr;
   float* chosen_weights = nullptr;
-  // Where there are landings: what the step's block says of them, of the layer's experts where they
-  // land, and what has landed, DeviceLandingCount with the list behind it.
+  DeviceExpert* found = nullptr;  // Of a layer, by index: FetchTask::found.
+  // Where there are landings: what the step's block says of them, and what has landed,
+  // DeviceLandingCount with the list behind it.
   std::byte* landings = nullptr;
-  int32_t* landing_of_expert = nullptr;
   std::byte* landed = nullptr;
   // What the host computes of missed experts (expert_mail.h).
   MailState* mail_state = nullptr;

@@ -26,8 +26,6 @@ static_assert(sizeof(DeviceExpert) == 32);
 STRATA_NUMERIC bool IsInSlot(uint64_t state) {
   return static_cast<EntryForm>(state >> 32 & 0xff) == EntryForm::kSlot;
 }
-// ExpertEntry::landing.
-STRATA_NUMERIC unsigned LandingMarkOf(uint64_t state) { return state >> 40 & 0xff; }
 
 // The choices of a step, best first: entry (row, rank) is number row * num_chosen + rank. Indices
 // are always below num_experts, also where a router's scores were not finite. The experts of a row

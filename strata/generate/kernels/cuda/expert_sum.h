@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/product_plan.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
@@ -25,9 +24,8 @@ struct ExpertSum {
   DeviceActivations hidden;
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // [num_experts], in device memory.
-  LandingPlaces landings;                 // Where what is read is stored as well.
-  // Not null: of one row, the down products of experts that are in no slot and do not land,
-  // [num_chosen][down.rows] by rank; written by the kernel before this one.
+  // Not null: of one row, the down products of experts that are in no slot, [num_chosen][down.rows] by
+  // rank; written by the kernel before this one.
   const float* mailed = nullptr;
   DeviceExpertMatrix down;
   // The routing and the table are read before the wait: the kernel right before this one stored none

@@ -13,37 +13,34 @@
 namespace strata {
 
 template <BlockType kType>
-ProductKernelPointer KernelOf(int vectors, bool lands) {
+ProductKernelPointer KernelOf(int vectors) {
   constexpr bool kHasGroups = GroupFormatOf(kType).kind != WeightKind::kNumbers;
-  // Misses wait for the link, however many vectors meet a weight at once.
-  if (lands) return ProductKernel<kType, kLandingVectors, true>;
-  return vectors == 1 ? ProductKernel < kType, kHasGroups ? 2 : 1,
-         false >
-     : vectors == 2 ? ProductKernel<kType, 2, false>
-                    : ProductKernel<kType, 4, false>;
+  return vectors == 1 ? ProductKernel < kType, kHasGroups ? 2 : 1 >
+     : vectors == 2   ? ProductKernel<kType, 2>
+                      : ProductKernel<kType, 4>;
 }
 
 template <BlockType kType>
-OneRowKernelPointer OneRowKernelOf(ProductMode mode, bool misses) {
+OneRowKernelPointer OneRowKernelOf(ProductMode mode, bool mailed) {
   if (mode == ProductMode::kDense) return OneRowDense<kType>;
   if (mode == ProductMode::kGated) {
-    return misses ? OneRowGated<kType, true> : OneRowGated<kType, false>;
+    return mailed ? OneRowGated<kType, true> : OneRowGated<kType, false>;
   }
-  return misses ? OneRowSum<kType, true> : OneRowSum<kType, false>;
+  return mailed ? OneRowSum<kType, true> : OneRowSum<kType, false>;
 }
 
 // Among these types.
 template <BlockType... kTypes>
-ProductKernelPointer FindKernelAmong(BlockType type, int vectors, bool lands) {
+ProductKernelPointer FindKernelAmong(BlockType type, int vectors) {
   ProductKernelPointer found = nullptr;
-  ((found = type == kTypes ? KernelOf<kTypes>(vectors, lands) : found), ...);
+  ((found = type == kTypes ? KernelOf<kTypes>(vectors) : found), ...);
   return found;
 }
 
 template <BlockType... kTypes>
-OneRowKernelPointer FindOneRowKernelAmong(BlockType type, ProductMode mode, bool misses) {
+OneRowKernelPointer FindOneRowKernelAmong(BlockType type, ProductMode mode, bool mailed) {
   OneRowKernelPointer found = nullptr;
-  ((found = type == kTypes ? OneRowKernelOf<kTypes>(mode, misses) : found), ...);
+  ((found = type == kTypes ? OneRowKernelOf<kTypes>(mode, mailed) : found), ...);
   return found;
 }
 

@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/product_plan.h"
@@ -45,7 +44,6 @@ struct GatedExperts {
   DeviceActivations x;
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // [num_experts], in device memory.
-  LandingPlaces landings;                 // Where what is read is stored as well.
   // Of one row, as ExpertSum's: what is in no slot is left out.
   const float* mailed = nullptr;
   DeviceExpertMatrix gate, up;  // Of one shape.

@@ -1,6 +1,4 @@
-// Landing as kernels see it (cache/tier/landing.h): what a step offers, where the missed experts of
-// the layer that is being computed land, and what has landed so far. Plain addresses of device
-// memory.
+// Landing as kernels see it (cache/tier/landing.h): what a step offers, and what has landed.
 #ifndef STRATA_GENERATE_KERNELS_CUDA_LANDING_PLACES_H_
 #define STRATA_GENERATE_KERNELS_CUDA_LANDING_PLACES_H_
 
@@ -15,10 +13,11 @@ namespace strata {
 static_assert(offsetof(LandingOffer, parts) == 0 && sizeof(LandingOffer().parts) == 24,
               "kernels read an offer as three addresses");
 
-// Offers of a landing class. `num_given` is 0 at the beginning of a step.
+// Offers of a landing class, and how many of them were given out: layers read one of the counts and
+// write the other, so that no thread of a layer's kernel sees what another has written.
 struct DeviceLandingGroup {
   LandingGroup group;
-  int32_t num_given = 0;
+  int16_t num_given[2] = {};  // By layer % 2. Both are 0 at the beginning of a step.
 };
 static_assert(sizeof(DeviceLandingGroup) == 16);
 
@@ -35,18 +34,11 @@ struct DeviceLandingCount {
   int32_t padding[3] = {};
 };
 
-// Where parts of experts land, for kernels that read them: by index of the layer's experts, of those
-// that the layer has chosen alone, the number of an offer, or a negative one. Null: nothing lands.
-struct LandingPlaces {
-  const int32_t* of_expert = nullptr;
-  const LandingOffer* offers = nullptr;
-};
-
-// Of the offers of its class, how many are left for the misses of a layer.
-STRATA_NUMERIC int NumOffersLeft(const DeviceLandingGroup& given, int layer, int first_layer) {
-  const LandingGroup& group = given.group;
+// Of the offers of its class, of which so many were given out, how many are left for a layer.
+STRATA_NUMERIC int NumOffersLeft(const LandingGroup& group, int num_given, int layer,
+                                 int first_layer) {
   const int end = layer < first_layer ? group.num_early : group.num_offers;
-  return end > given.num_given ? end - given.num_given : 0;
+  return end > num_given ? end - num_given : 0;
 }
 
 }  // namespace strata

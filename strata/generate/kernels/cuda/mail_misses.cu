@@ -50,7 +50,6 @@ __device__ __forceinline__ int ListMisses(const PostTask& task) {
     expert = static_cast<int>(min(choice, task.routing.num_experts - 1u));
     is_missed =
         !IsInSlot(__ldcg(reinterpret_cast<const unsigned long long*>(&task.experts[expert].state)));
-    if (task.landings != nullptr && __ldcg(task.landings + expert) >= 0) is_missed = false;
   }
   const unsigned missed = __ballot_sync(0xffffffffu, is_missed);
   if (is_missed) {

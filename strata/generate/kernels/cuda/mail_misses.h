@@ -19,7 +19,6 @@ struct PostTask {
   ExpertMail mail;
   DeviceRouting routing;                  // Of one row.
   const DeviceExpert* experts = nullptr;  // [num_experts], of the layer.
-  const int32_t* landings = nullptr;      // LandingPlaces::of_expert: what lands is not posted.
   const float* x = nullptr;               // [width], the row's activation; null: not posted.
   int64_t part_offsets[3] = {};           // Of a blob of the layer, where the host brings them.
   bool is_first = false;                  // Of the step.

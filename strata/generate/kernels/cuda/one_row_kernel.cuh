@@ -42,45 +42,6 @@ __device__ __forceinline__ void WaitForTile() {
   __syncwarp();
 }
 
-// Whether the host computes a missed expert: it does not land either.
-__device__ __forceinline__ bool IsMailed(const OneRowParameters& p, int expert) {
-  if (p.mailed == nullptr) return false;
-  return p.landings.of_expert == nullptr || __ldcg(p.landings.of_expert + expert) < 0;
-}
-
-// The chosen expert that a warp of kGated computes.
-struct ChosenExpert {
-  int rank = 0;
-  int expert = 0;
-  uint64_t gate = 0, up = 0;  // Where the matrices begin.
-  bool is_missed = false;
-};
-
-// Number `place` of the chosen experts, by a warp; all entries of the table are asked for at once.
-// Those that are missed come first: the link is slow, and what is in slots is computed meanwhile.
-__device__ __forceinline__ ChosenExpert FindMissesFirst(const OneRowParameters& p, int place) {
-  constexpr uint32_t kAll = 0xffffffffu;
-  const int lane = threadIdx.x % 32;
-  const bool is_chosen = lane < p.routing.num_chosen;
-  const int expert = is_chosen ? ChoiceOf(p.routing, lane) : 0;
-  const DeviceExpert& entry = p.experts[expert];
-  const uint64_t gate = AddressOf(entry, p.gated.gate);
-  const uint64_t up = AddressOf(entry, p.gated.up);
-  const bool in_slot = IsInSlot(StateOf(entry));
-  const unsigned missed = __ballot_sync(kAll, is_chosen && !in_slot);
-  const unsigned present = __ballot_sync(kAll, is_chosen && in_slot);
-  const int num_missed = __popc(missed);
-  const unsigned lower = (1u << lane) - 1u;
-  const int own_place = in_slot ? num_missed + __popc(present & lower) : __popc(missed & lower);
-  ChosenExpert found;
-  found.is_missed = place < num_missed;
-  found.rank = __ffs(static_cast<int>(__ballot_sync(kAll, is_chosen && own_place == place))) - 1;
-  found.expert = __shfl_sync(kAll, expert, found.rank);
-  found.gate = __shfl_sync(kAll, static_cast<unsigned long long>(gate), found.rank);
-  found.up = __shfl_sync(kAll, static_cast<unsigned long long>(up), found.rank);
-  return found;
-}
-
 // A tile of one of the outputs.
 template <BlockType kType>
 __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowDense(
@@ -115,15 +76,22 @@ __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowDense(
   target.y[row] = adds ? f32::Add(residual, f32::Mul(y, target.residual_scale)) : y;
 }
 
-// A tile of gate and up of one expert, or of those that all rows share.
-template <BlockType kType, bool kMisses>
+// Whether a chosen expert is computed elsewhere.
+__device__ __forceinline__ bool IsMailed(const OneRowParameters& p, int expert) {
+  const auto* const state = reinterpret_cast<const unsigned long long*>(&p.experts[expert].state);
+  return !IsInSlot(__ldcg(state));
+}
+
+// A tile of gate and up of one expert, or of those that all rows share. kMailed: experts in no slot are
+// left out.
+template <BlockType kType, bool kMailed>
 __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowGated(
     const __grid_constant__ OneRowParameters p) {
   const OneRowShape& shape = p.shape;
   const GatedTarget& target = p.gated;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int number = static_cast<int>(blockIdx.x * (blockDim.x / 32)) + warp;
-  int rank = number / p.tiles;
+  const int rank = number / p.tiles;
   const int num_experts = p.experts == nullptr ? 1 : p.routing.num_chosen;
   const int first_row = (number - rank * p.tiles) * shape.tile_rows;
   int rows = rank < num_experts ? min(shape.tile_rows, target.gate.rows - first_row) : 0;
@@ -143,37 +111,17 @@ __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowGated(
   ReleaseSuccessor();
   int expert = 0;
   if (p.experts != nullptr && rows > 0) {
-    if constexpr (kMisses) {
-      const ChosenExpert chosen = FindMissesFirst(p, rank);
-      rank = chosen.rank;
-      expert = chosen.expert;
-      segments.from[0] = chosen.gate + skipped;
-      segments.from[1] = chosen.up + skipped;
-      if (chosen.is_missed && IsMailed(p, expert)) rows = 0;
-    } else {
-      expert = ChoiceOf(p.routing, rank);
-      segments.from[0] = AddressOf(p.experts[expert], target.gate) + skipped;
-      segments.from[1] = AddressOf(p.experts[expert], target.up) + skipped;
+    expert = ChoiceOf(p.routing, rank);
+    segments.from[0] = AddressOf(p.experts[expert], target.gate) + skipped;
+    segments.from[1] = AddressOf(p.experts[expert], target.up) + skipped;
+    if constexpr (kMailed) {
+      if (IsMailed(p, expert)) rows = 0;
     }
   }
   if (!is_early) load();
-  uint64_t landings[2] = {};
-  if constexpr (kMisses) {
-    if (rows > 0) {
-      landings[0] = LandingOf(p.landings, expert, target.gate);
-      landings[1] = LandingOf(p.landings, expert, target.up);
-    }
-  }
   TakeVector<kType>(p);
   WaitForTile();
   SumGroups<kType>(shape, segments, rows, 0);
-  if constexpr (kMisses) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      if (landings[i] == 0) continue;
-      StoreSegment(shape, segments.first + i, segments.from[i], rows, landings[i] + skipped);
-    }
-  }
   // A row's gate and up are in neighbouring lanes.
   const int row = first_row + lane / 2;
   const bool has_row = lane < 2 * rows;
@@ -191,8 +139,9 @@ __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowGated(
   target.hidden.values[int64_t{rank} * target.gate.rows + row] = hidden;
 }
 
-// Rows of down of all chosen experts, a warp an expert, and their sum in the order of rank.
-template <BlockType kType, bool kMisses>
+// Rows of down of all chosen experts, a warp an expert, and their sum in the order of rank. kMailed: of
+// experts in no slot they are there already.
+template <BlockType kType, bool kMailed>
 __global__ __launch_bounds__(32 * kMaxSumWarps,
                              1) void OneRowSum(const __grid_constant__ OneRowParameters p) {
   const OneRowShape& shape = p.shape;
@@ -206,10 +155,10 @@ __global__ __launch_bounds__(32 * kMaxSumWarps,
       const int expert = ChoiceOf(p.routing, rank);
       uint64_t from = AddressOf(p.experts[expert], target.down) +
                       static_cast<uint64_t>(first_row) * shape.row_bytes;
-      if constexpr (kMisses) {
-        if (!IsInSlot(StateOf(p.experts[expert])) && IsMailed(p, expert)) from = 0;
+      if constexpr (kMailed) {
+        if (IsMailed(p, expert)) from = 0;
       }
-      if (!kMisses || from != 0) LoadSegment(shape, rank, from, rows);
+      if (!kMailed || from != 0) LoadSegment(shape, rank, from, rows);
       if (lane != 0) continue;
       Shared<OneRowRank>(shape.ranks)[rank] = {
           .from = from, .expert = expert, .weight = __ldcg(p.routing.weights + rank)};
@@ -235,7 +184,7 @@ __global__ __launch_bounds__(32 * kMaxSumWarps,
   for (int rank = warp; rank < num_chosen; rank += warps) {
     const OneRowRank& own = Shared<OneRowRank>(shape.ranks)[rank];
     float* const outputs = Shared<float>(shape.outputs) + rank * shape.tile_rows;
-    if constexpr (kMisses) {
+    if constexpr (kMailed) {
       if (own.from == 0) {
         if (lane >= rows) continue;
         outputs[lane] = __ldcg(p.mailed + int64_t{rank} * target.down.rows + first_row + lane);
@@ -243,12 +192,6 @@ __global__ __launch_bounds__(32 * kMaxSumWarps,
       }
     }
     SumGroups<kType>(shape, Segments<1>{rank, {own.from}}, rows, rank);
-    if constexpr (kMisses) {
-      if (const uint64_t landing = LandingOf(p.landings, own.expert, target.down); landing != 0) {
-        StoreSegment(shape, rank, own.from, rows,
-                     landing + static_cast<uint64_t>(first_row) * shape.row_bytes);
-      }
-    }
     if (lane >= rows) continue;
     const float value = SumOfRow(shape, rank, lane);
     if (!f32::IsFinite(value)) ReportFault(target.down.fault, p.fault_row);

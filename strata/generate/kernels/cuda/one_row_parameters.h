@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "strata/generate/kernels/cuda/device_experts.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/product_parameters.h"
 
@@ -69,10 +68,9 @@ struct OneRowParameters {
 
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // Null: kGated has the matrices of `gated`.
-  LandingPlaces landings;
-  const float* mailed = nullptr;  // As ProductParameters'.
-  int tiles = 0;                  // Of all outputs, of an expert, of down.
-  DenseTarget outputs[4];         // kDense. Behind the last, first_tile is beyond `tiles`.
+  const float* mailed = nullptr;          // As ProductParameters'.
+  int tiles = 0;                          // Of all outputs, of an expert, of down.
+  DenseTarget outputs[4];                 // kDense. Behind the last, first_tile is beyond `tiles`.
   GatedTarget gated;
   SumTarget sum;
 };

@@ -32,13 +32,6 @@ __device__ __forceinline__ void LoadSegment(const OneRowShape& shape, int segmen
   }
 }
 
-// A segment that is there goes to where its expert lands.
-__device__ __forceinline__ void StoreSegment(const OneRowShape& shape, int segment, uint64_t from,
-                                             int rows, uint64_t to) {
-  StoreBytes(to, shared_memory + segment * shape.segment_stride + static_cast<int>(from & 15u),
-             rows * shape.row_bytes);
-}
-
 template <BlockType kType>
 __device__ __forceinline__ void LoadGrid(const OneRowShape& shape) {
   constexpr int kGridWords = GroupFormatOf(kType).grid_words;

@@ -30,11 +30,6 @@ __device__ __forceinline__ uint64_t AddressOf(const DeviceExpert& entry,
          matrix.offset;
 }
 
-// DeviceExpert::state.
-__device__ __forceinline__ uint64_t StateOf(const DeviceExpert& entry) {
-  return __ldcg(reinterpret_cast<const unsigned long long*>(&entry.state));
-}
-
 // What a block computes between two loads: a tile, or the experts of a tile from first_expert on
 // that fit in shared memory together. All threads know the same.
 struct ProductStep {

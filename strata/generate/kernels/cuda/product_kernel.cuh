@@ -47,8 +47,7 @@ __device__ __forceinline__ void RunStep(const ProductParameters& p, const SlotLi
   }
 }
 
-// kLands: what is read of experts that have a place to land is stored there.
-template <BlockType kType, int kVectors, bool kLands>
+template <BlockType kType, int kVectors>
 __global__ __launch_bounds__(256, kVectors == 1 ? 3 : 2) void ProductKernel(
     const __grid_constant__ ProductParameters p) {
   const SlotLists lists(p);
@@ -74,7 +73,6 @@ __global__ __launch_bounds__(256, kVectors == 1 ? 3 : 2) void ProductKernel(
   while (is_there) {
     WaitForCopies();
     __syncthreads();
-    if constexpr (kLands) StoreLanded(p, lists, step);
     ProductStep next = steps.Next(num_experts, step);
     is_there = steps.IsThere(num_experts, next);
     if (is_there) steps.Complete(num_experts, next);

@@ -38,16 +38,16 @@ __device__ const uint32_t* GridOf<BlockType::kIQ1_M>() {
   return reinterpret_cast<const uint32_t*>(device_tables::kGridIq1s);
 }
 
-ProductKernelPointer FindKernelOfGrids(BlockType type, int vectors, bool lands) {
+ProductKernelPointer FindKernelOfGrids(BlockType type, int vectors) {
   return FindKernelAmong<BlockType::kIQ2_XXS, BlockType::kIQ2_XS, BlockType::kIQ2_S,
                          BlockType::kIQ3_XXS, BlockType::kIQ3_S, BlockType::kIQ1_S,
-                         BlockType::kIQ1_M>(type, vectors, lands);
+                         BlockType::kIQ1_M>(type, vectors);
 }
 
-OneRowKernelPointer FindOneRowKernelOfGrids(BlockType type, ProductMode mode, bool misses) {
+OneRowKernelPointer FindOneRowKernelOfGrids(BlockType type, ProductMode mode, bool mailed) {
   return FindOneRowKernelAmong<BlockType::kIQ2_XXS, BlockType::kIQ2_XS, BlockType::kIQ2_S,
                                BlockType::kIQ3_XXS, BlockType::kIQ3_S, BlockType::kIQ1_S,
-                               BlockType::kIQ1_M>(type, mode, misses);
+                               BlockType::kIQ1_M>(type, mode, mailed);
 }
 
 }  // namespace strata

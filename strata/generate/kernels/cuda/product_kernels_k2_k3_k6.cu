@@ -6,14 +6,13 @@
 
 namespace strata {
 
-ProductKernelPointer FindKernelOfK2K3K6(BlockType type, int vectors, bool lands) {
-  return FindKernelAmong<BlockType::kQ2_K, BlockType::kQ3_K, BlockType::kQ6_K>(type, vectors,
-                                                                               lands);
+ProductKernelPointer FindKernelOfK2K3K6(BlockType type, int vectors) {
+  return FindKernelAmong<BlockType::kQ2_K, BlockType::kQ3_K, BlockType::kQ6_K>(type, vectors);
 }
 
-OneRowKernelPointer FindOneRowKernelOfK2K3K6(BlockType type, ProductMode mode, bool misses) {
+OneRowKernelPointer FindOneRowKernelOfK2K3K6(BlockType type, ProductMode mode, bool mailed) {
   return FindOneRowKernelAmong<BlockType::kQ2_K, BlockType::kQ3_K, BlockType::kQ6_K>(type, mode,
-                                                                                     misses);
+                                                                                     mailed);
 }
 
 }  // namespace strata

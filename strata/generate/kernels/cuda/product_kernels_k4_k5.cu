@@ -6,12 +6,12 @@
 
 namespace strata {
 
-ProductKernelPointer FindKernelOfK4K5(BlockType type, int vectors, bool lands) {
-  return FindKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, vectors, lands);
+ProductKernelPointer FindKernelOfK4K5(BlockType type, int vectors) {
+  return FindKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, vectors);
 }
 
-OneRowKernelPointer FindOneRowKernelOfK4K5(BlockType type, ProductMode mode, bool misses) {
-  return FindOneRowKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, mode, misses);
+OneRowKernelPointer FindOneRowKernelOfK4K5(BlockType type, ProductMode mode, bool mailed) {
+  return FindOneRowKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, mode, mailed);
 }
 
 }  // namespace strata

@@ -4,8 +4,8 @@
 
 namespace strata {
 
-ProductKernelPointer FindKernelOfNumbers(BlockType type, int vectors, bool lands) {
-  return FindKernelAmong<BlockType::kF32, BlockType::kF16, BlockType::kBF16>(type, vectors, lands);
+ProductKernelPointer FindKernelOfNumbers(BlockType type, int vectors) {
+  return FindKernelAmong<BlockType::kF32, BlockType::kF16, BlockType::kBF16>(type, vectors);
 }
 
 }  // namespace strata

@@ -6,12 +6,12 @@
 
 namespace strata {
 
-ProductKernelPointer FindKernelOfTernary(BlockType type, int vectors, bool lands) {
-  return FindKernelAmong<BlockType::kTQ1_0, BlockType::kTQ2_0>(type, vectors, lands);
+ProductKernelPointer FindKernelOfTernary(BlockType type, int vectors) {
+  return FindKernelAmong<BlockType::kTQ1_0, BlockType::kTQ2_0>(type, vectors);
 }
 
-OneRowKernelPointer FindOneRowKernelOfTernary(BlockType type, ProductMode mode, bool misses) {
-  return FindOneRowKernelAmong<BlockType::kTQ1_0, BlockType::kTQ2_0>(type, mode, misses);
+OneRowKernelPointer FindOneRowKernelOfTernary(BlockType type, ProductMode mode, bool mailed) {
+  return FindOneRowKernelAmong<BlockType::kTQ1_0, BlockType::kTQ2_0>(type, mode, mailed);
 }
 
 }  // namespace strata

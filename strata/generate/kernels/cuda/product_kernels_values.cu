@@ -6,14 +6,14 @@
 
 namespace strata {
 
-ProductKernelPointer FindKernelOfValues(BlockType type, int vectors, bool lands) {
+ProductKernelPointer FindKernelOfValues(BlockType type, int vectors) {
   return FindKernelAmong<BlockType::kIQ4_NL, BlockType::kIQ4_XS, BlockType::kMXFP4,
-                         BlockType::kNVFP4>(type, vectors, lands);
+                         BlockType::kNVFP4>(type, vectors);
 }
 
-OneRowKernelPointer FindOneRowKernelOfValues(BlockType type, ProductMode mode, bool misses) {
+OneRowKernelPointer FindOneRowKernelOfValues(BlockType type, ProductMode mode, bool mailed) {
   return FindOneRowKernelAmong<BlockType::kIQ4_NL, BlockType::kIQ4_XS, BlockType::kMXFP4,
-                               BlockType::kNVFP4>(type, mode, misses);
+                               BlockType::kNVFP4>(type, mode, mailed);
 }
 
 }  // namespace strata

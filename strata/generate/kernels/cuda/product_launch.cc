@@ -45,11 +45,11 @@ absl::Status FindCard(Card& card) {
       "cudaDeviceGetAttribute");
 }
 
-ProductKernelPointer FindKernel(BlockType type, int vectors, bool lands) {
+ProductKernelPointer FindKernel(BlockType type, int vectors) {
   for (const auto find :
        {FindKernelOfK4K5, FindKernelOfK2K3K6, FindKernelOfCodes32, FindKernelOfValues,
         FindKernelOfGrids, FindKernelOfTernary, FindKernelOfNumbers}) {
-    if (const ProductKernelPointer kernel = find(type, vectors, lands)) return kernel;
+    if (const ProductKernelPointer kernel = find(type, vectors)) return kernel;
   }
   return nullptr;
 }
@@ -217,12 +217,9 @@ absl::Status LaunchProduct(absl::string_view name, BlockType type, int64_t colum
     return LaunchOneRow(name, type, columns, parameters, plan, stream);
   }
   CHECK(parameters.mailed == nullptr) << "the host computes missed experts of one row alone";
-  const bool lands = parameters.landings.of_expert != nullptr;
   const int wanted_vectors = plan.vectors > 0 ? plan.vectors : ChooseVectors(parameters);
-  const int vectors = lands        ? kLandingVectors
-                      : is_numbers ? wanted_vectors
-                                   : std::max(wanted_vectors, 2);
-  const ProductKernelPointer kernel = FindKernel(type, vectors, lands);
+  const int vectors = is_numbers ? wanted_vectors : std::max(wanted_vectors, 2);
+  const ProductKernelPointer kernel = FindKernel(type, vectors);
   if (kernel == nullptr || !is_shape) {
     return absl::UnimplementedError(
         absl::StrCat(name, ": no kernel for weights of ", info.name, " in rows of ", columns));

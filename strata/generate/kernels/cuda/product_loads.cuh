@@ -6,7 +6,6 @@
 
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/cuda/group_dot.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/product_block.cuh"
 #include "strata/generate/kernels/cuda/product_parameters.h"
 
@@ -59,48 +58,6 @@ __device__ __forceinline__ void LoadWeights(const ProductParameters& p, const Sl
       const uint64_t left = end - from;
       CopyAsync16(to + (from - first), from, left < 16 ? static_cast<int>(left) : 16);
     }
-  }
-}
-
-// Where a matrix of a chosen expert lands; 0 where it does not.
-__device__ __forceinline__ uint64_t LandingOf(const LandingPlaces& landings, int expert,
-                                              const MatrixOutput& matrix) {
-  if (landings.of_expert == nullptr) return 0;
-  const int place = __ldcg(landings.of_expert + expert);
-  if (place < 0) return 0;
-  // The parts come first.
-  const auto* const parts = reinterpret_cast<const unsigned long long*>(landings.offers + place);
-  return __ldcg(parts + matrix.part) + matrix.offset;
-}
-
-// Bytes of shared memory go to device memory, by a warp: in whole words of 16 bytes where both lie
-// alike.
-__device__ __forceinline__ void StoreBytes(uint64_t to, const uint8_t* from, int bytes) {
-  const int lane = threadIdx.x % 32;
-  auto* const out = reinterpret_cast<uint8_t*>(to);
-  const auto place = static_cast<unsigned>(__cvta_generic_to_shared(from));
-  const bool lie_alike = ((static_cast<unsigned>(to) ^ place) & 15u) == 0;
-  const int head = lie_alike ? min(static_cast<int>(-to & 15u), bytes) : bytes;
-  for (int i = lane; i < head; i += 32) out[i] = from[i];
-  const int words = (bytes - head) / 16;
-  for (int i = lane; i < words; i += 32) {
-    *reinterpret_cast<uint4*>(out + head + 16 * i) =
-        *reinterpret_cast<const uint4*>(from + head + 16 * i);
-  }
-  for (int i = head + 16 * words + lane; i < bytes; i += 32) out[i] = from[i];
-}
-
-// The rows of a step that are in shared memory, of experts that land.
-__device__ __forceinline__ void StoreLanded(const ProductParameters& p, const SlotLists& lists,
-                                            const ProductStep& step) {
-  const int* const offsets = Shared<int>(p.shared.row_offsets) + step.parity * p.virtual_rows;
-  for (int i = threadIdx.x / 32; i < p.virtual_rows; i += blockDim.x / 32) {
-    const RowOfStep row = FindRow(p, step, i);
-    if (!row.is_there) continue;
-    const uint64_t to = LandingOf(p.landings, lists.index(row.expert), *row.matrix);
-    if (to == 0) continue;
-    StoreBytes(to + static_cast<uint64_t>(row.row) * p.row_bytes,
-               shared_memory + i * p.row_stride + offsets[i], p.row_bytes);
   }
 }
 

@@ -7,7 +7,6 @@
 
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/model/gated_activation.h"
@@ -108,9 +107,8 @@ struct ProductParameters {
   NormTask norm;          // With an x, of a step of one row: what makes the vector.
   DeviceRouting routing;  // Without experts, `experts` is null.
   const DeviceExpert* experts = nullptr;
-  LandingPlaces landings;
-  // Not null: of a step of one row the experts that are in no slot and do not land are computed
-  // elsewhere. kSum adds up what comes of them, [num_chosen][down.rows] by rank.
+  // Not null: of a step of one row the experts that are in no slot are computed elsewhere. kSum adds
+  // up what comes of them, [num_chosen][down.rows] by rank.
   const float* mailed = nullptr;
 
   int num_outputs = 0;
