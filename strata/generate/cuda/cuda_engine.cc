@@ -105,10 +105,6 @@ StepBlockLayout LayoutOf(const ModelGraph& graph, double offered_share) {
   return layout;
 }
 
-static_assert(offsetof(ExpertEntry, generation) == offsetof(DeviceExpert, state) &&
-                  sizeof(ExpertEntry) == sizeof(DeviceExpert),
-              "kernels read the image of the table as entries of theirs");
-
 // A plan is made for a card of today.
 constexpr int kPlannedCapability = 90;
 

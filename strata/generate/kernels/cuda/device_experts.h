@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "strata/cache/tier/expert_entry.h"
 #include "strata/core/block_type.h"
-#include "strata/generate/numerics/numerics.h"
 
 namespace strata {
 
@@ -19,13 +17,9 @@ namespace strata {
 // straddles a sector.
 struct DeviceExpert {
   const std::byte* parts[3] = {};  // Of its blob, in the order of the file's slices.
-  uint64_t state = 0;              // Generation, form and landing of an ExpertEntry.
+  uint64_t unused = 0;
 };
 static_assert(sizeof(DeviceExpert) == 32);
-
-STRATA_NUMERIC bool IsInSlot(uint64_t state) {
-  return static_cast<EntryForm>(state >> 32 & 0xff) == EntryForm::kSlot;
-}
 
 // The choices of a step, best first: entry (row, rank) is number row * num_chosen + rank. Indices
 // are always below num_experts, also where a router's scores were not finite. The experts of a row

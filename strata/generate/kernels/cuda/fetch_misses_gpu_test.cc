@@ -13,6 +13,7 @@
 #include "strata/cache/tier/landing.h"
 #include "strata/generate/kernels/cuda/device_array.h"
 #include "strata/generate/kernels/cuda/device_experts.h"
+#include "strata/generate/kernels/cuda/expert_state.h"
 #include "strata/generate/kernels/cuda/fetch_misses.h"
 #include "strata/generate/kernels/cuda/kernel_test.h"
 #include "strata/generate/kernels/cuda/landing_places.h"
@@ -178,7 +179,7 @@ class FetchMissesTest : public KernelTest {
       const bool stays = place.parts[0] == entry.parts[0];
       EXPECT_TRUE(stays || entry.form != EntryForm::kSlot);
       const bool is_left = step.leaves_rest && stays && entry.form != EntryForm::kSlot;
-      EXPECT_EQ(IsInSlot(place.state), !is_left);
+      EXPECT_EQ(IsSlotState(place.unused), !is_left);
       num_in_place += stays && entry.form != EntryForm::kSlot;
       const auto* const at = reinterpret_cast<const uint8_t*>(place.parts[0]);
       num_in_memory += memory <= at && at < memory + step.room * kBlobBytes;

@@ -4,6 +4,7 @@
 #include "glog/logging.h"
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/expert_mail.h"
+#include "strata/generate/kernels/cuda/expert_state.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/mail_misses.h"
 
@@ -48,8 +49,7 @@ __device__ __forceinline__ int ListMisses(const PostTask& task) {
   if (lane < task.routing.num_chosen) {
     const auto choice = static_cast<unsigned>(__ldcg(task.routing.experts + lane));
     expert = static_cast<int>(min(choice, task.routing.num_experts - 1u));
-    is_missed =
-        !IsInSlot(__ldcg(reinterpret_cast<const unsigned long long*>(&task.experts[expert].state)));
+    is_missed = !IsInSlot(task.experts[expert]);
   }
   const unsigned missed = __ballot_sync(0xffffffffu, is_missed);
   if (is_missed) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "strata/core/block_type.h"
+#include "strata/generate/kernels/cuda/expert_state.h"
 #include "strata/generate/kernels/cuda/gated_value.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/one_row_parameters.h"
@@ -78,8 +79,7 @@ __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowDense(
 
 // Whether a chosen expert is computed elsewhere.
 __device__ __forceinline__ bool IsMailed(const OneRowParameters& p, int expert) {
-  const auto* const state = reinterpret_cast<const unsigned long long*>(&p.experts[expert].state);
-  return !IsInSlot(__ldcg(state));
+  return !IsInSlot(p.experts[expert]);
 }
 
 // A tile of gate and up of one expert, or of those that all rows share. kMailed: experts in no slot are
