@@ -46,7 +46,6 @@
 #include "strata/generate/cuda/step_memory.h"
 #include "strata/generate/engine/step.h"
 #include "strata/generate/kernels/cuda/block_codes.h"
-#include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
 #include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/prompt_rows.h"
