@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,10 @@ LandingPools::LandingPools(std::vector<int> class_of_layer,
     num_offered_.push_back(std::clamp(static_cast<int>(of_class), least, most));
     left -= num_offered_.back();
   }
+}
+
+int LandingPools::NumOffered() const {
+  return std::accumulate(num_offered_.begin(), num_offered_.end(), 0);
 }
 
 int LandingPools::NumOfferedBySize(int size_class) const {

@@ -39,7 +39,9 @@ class LandingPools {
   int FirstLayerOf(int landing_class) const;
   // Slots that the class offers at each step.
   int num_offered(int landing_class) const { return num_offered_[landing_class]; }
-  // The same of all its landing classes.
+  // Of all classes.
+  int NumOffered() const;
+  // Of those of a size class.
   int NumOfferedBySize(int size_class) const;
 
   int FirstLayer(int64_t step) const {

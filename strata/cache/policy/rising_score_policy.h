@@ -27,6 +27,10 @@ class RisingScorePolicy : public ExpertPolicy {
   void SetPlace(int number, Place place) final;
 
   double score(int number) const { return scores_[number]; }
+  // By score, then by rank.
+  bool IsHotter(int number, int other) const {
+    return IsHotter(scores_[number], number, scores_[other], other);
+  }
 
  protected:
   RisingScorePolicy(const ExpertGeometry& geometry, absl::Span<const int> hottest_first);
@@ -50,7 +54,6 @@ class RisingScorePolicy : public ExpertPolicy {
     int32_t number = 0;
   };
 
-  // Hotter by score, then by rank.
   bool IsHotter(double score, int number, double other_score, int other) const {
     if (score != other_score) return score > other_score;
     return order_.Rank(number) < order_.Rank(other);

@@ -106,8 +106,8 @@ ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
       std::make_unique<SlotLender>(SlotLender::Collaborators{*residency_, uses_, *fill_, journal_});
   if (options.offered_share == 0) return;
   landings_ = std::make_unique<SlotLandings>(
-      SlotLandings::Collaborators{*residency_, tenants_, *counts_, journal_},
-      SlotLandings::PoolsOf(*residency_, options.offered_share));
+      SlotLandings::Collaborators{*residency_, *mover_, tenants_, *counts_, journal_},
+      SlotLandings::PoolsOf(*residency_, options.offered_share), options.verify_landings);
 }
 
 ExpertTier::~ExpertTier() = default;
@@ -177,7 +177,7 @@ void ExpertTier::EndUses(const StepGap& gap) {
 
 bool ExpertTier::MayOffer() const {
   // A fill has plans for empty slots, and what a loan has left behind may still write there.
-  return landings_ != nullptr && fill_->done() && !lender_->has_memory();
+  return Lands() && fill_->done() && round_->idle() && !lender_->has_memory();
 }
 
 absl::Span<const LandingOffer> ExpertTier::offers() const {
@@ -194,8 +194,15 @@ absl::Status ExpertTier::AddLandings(absl::Span<const Landing> landings) {
   return absl::InternalError("a step says that something has landed, and nothing was offered");
 }
 
+void ExpertTier::SetLanding(bool on) {
+  CHECK(!in_step_) << "admission changes between steps";
+  if (landings_ == nullptr) return;
+  EndUses(GapBefore(step_ + 1, ExpertTable::Wait::kNever));
+  landings_->SetOn(on);
+}
+
 void ExpertTier::EndRound(bool lends, const StepGap& gap) {
-  if (options_.policy.max_swaps == 0 || landings_ != nullptr) return;
+  if (options_.policy.max_swaps == 0 || Lands()) return;
   if (rates_.has_value()) {
     ++counters_.rounds;
     const bool fill_waits_or_is_done = fill_->done() || (fill_->paused() && !fill_->under_way());
@@ -273,6 +280,7 @@ void ExpertTier::FirstTokenOut() {
 
 absl::Status ExpertTier::FinishCopies(const StepGap& gap) {
   EndUses(gap);
+  if (landings_ != nullptr) landings_->FinishChecks();
   WaitForMover();
   round_->DropUnstarted(gap);
   RETURN_IF_ERROR(round_->Advance(gap));
@@ -311,6 +319,11 @@ TierCounters ExpertTier::counters() const {
   counters.settled_predicted_ns = savings.settled_predicted_ns;
   counters.realized_saving_ns = savings.realized_ns;
   if (mover_ != nullptr) counters.waits_for_swaps = mover_->num_waits() - waits_between_steps_;
+  if (landings_ != nullptr) {
+    counters.landing_waits = landings_->num_waits();
+    counters.waits_for_swaps -= counters.landing_waits;
+    counters.landings_verified = landings_->num_verified();
+  }
   return counters;
 }
 

@@ -90,6 +90,9 @@ class ExpertTier {
     // With patches by step: of each class's slots, those offered for misses to land in. 0: none
     // ever; what is used comes into slots by copies. Otherwise there are no swaps by copies.
     double offered_share = 0;
+    // Slots in which something has landed: all are compared before they are shown, or a sample
+    // afterwards.
+    SlotVerify verify_landings = SlotVerify::kNone;
     // By number, as a profile lets expect; empty: counts of landing begin at zero.
     std::vector<float> uses_per_step;
     TierObserver* observer = nullptr;  // Hears the journal; may be null.
@@ -143,7 +146,7 @@ class ExpertTier {
   // The step that has begun, or did last, was not launched, or nobody knows whether its first
   // kernel has run: the next one gets the patch, too.
   void PatchLost() { table_->PatchLost(); }
-  // From BeginStep to AddLandings; all empty while nothing may land. See landing.h: `groups` are by
+  // From BeginStep to AddLandings; without offers, in groups as well, while nothing may land. See landing.h: `groups` are by
   // landing class, `first_layer` counts the layers that have experts.
   absl::Span<const LandingOffer> offers() const;
   absl::Span<const LandingGroup> groups() const;
@@ -151,8 +154,11 @@ class ExpertTier {
   bool lands() const { return landings_ != nullptr; }
   int first_layer() const { return landings_ == nullptr ? 0 : landings_->first_layer(); }
   // What the step's result says has landed, before the next BeginStep: seen by that step, if the
-  // policy admits it. kInternal when it says what cannot be; then nothing has landed.
+  // policy admits it. kInternal when it says what cannot be, kDataLoss when a slot of an earlier
+  // step differs from its expert's source; from then on nothing lands.
   absl::Status AddLandings(absl::Span<const Landing> landings);
+  // Between steps: whether misses land, as they do at first, or swaps by copies bring experts.
+  void SetLanding(bool on);
   // Of the step that has begun, or did last; -1 before the first.
   int64_t step() const { return step_; }
 
@@ -190,6 +196,7 @@ class ExpertTier {
 
   // What the step before used and what has landed in it: decided once.
   void EndUses(const StepGap& gap);
+  bool Lands() const { return landings_ != nullptr && landings_->on(); }
   bool MayOffer() const;
   // Asks the device what is still in use.
   StepGap GapBefore(int64_t next_step, ExpertTable::Wait wait) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -49,35 +50,96 @@ LandingPools SlotLandings::PoolsOf(const Residency& residency, double share) {
   return LandingPools(std::move(class_of_layer), size_class_of_layer, slots_of_size, share);
 }
 
-SlotLandings::SlotLandings(const Collaborators& collaborators, LandingPools pools)
+SlotLandings::SlotLandings(const Collaborators& collaborators, LandingPools pools,
+                           SlotVerify verify)
     : parts_(collaborators),
       pools_(std::move(pools)),
+      checks_(parts_.residency, parts_.mover, verify, pools_.NumOffered()),
       groups_(pools_.num_classes()),
       num_empty_(parts_.residency.slots().plan().class_bytes().size(), 0),
+      got_alias_(std::make_unique<bool[]>(pools_.NumOffered())),
       wanted_(parts_.residency.geometry().size(), 0),
       marked_(wanted_.size(), 0) {
   CHECK(parts_.residency.table().patched_by_steps());
   CHECK_LT(pools_.num_classes(), 255) << "a mark is a byte";
-  int most = 0;
-  for (int i = 0; i < pools_.num_classes(); ++i) most += pools_.num_offered(i);
+  const int most = pools_.NumOffered();
   offers_.reserve(most);
   landed_.reserve(most);
   landed_experts_.reserve(most);
+  admitted_.reserve(most);
+  without_alias_.reserve(most);
   leaving_.reserve(most);
   arriving_.reserve(most);
   free_slots_.reserve(most);
-  SlotCache& slots = parts_.residency.slots();
+  residents_.reserve(parts_.residency.slots().num_slots());
+  KeepPools();
+}
+
+void SlotLandings::KeepPools() {
   for (size_t i = 0; i < num_empty_.size(); ++i) {
-    slots.Keep(static_cast<int>(i), pools_.NumOfferedBySize(static_cast<int>(i)));
+    const int size_class = static_cast<int>(i);
+    parts_.residency.slots().Keep(size_class, on() ? pools_.NumOfferedBySize(size_class) : 0);
   }
+}
+
+void SlotLandings::SetOn(bool on) {
+  CHECK(offers_.empty()) << "slots are offered";
+  on_ = on;
+  KeepPools();
+}
+
+void SlotLandings::EndFor(const absl::Status& fault) {
+  if (!status_.ok()) return;
+  status_ = fault;
+  KeepPools();
+}
+
+// A slot that could not be read back is not wrong.
+void SlotLandings::NoteCheck(const absl::Status& checked) {
+  if (absl::IsDataLoss(checked)) EndFor(checked);
 }
 
 void SlotLandings::Offer(const StepGap& gap) {
   CHECK(offers_.empty()) << "the step before has not ended";
+  if (!on()) return;
+  MakeRoom(gap);
   first_layer_ = pools_.FirstLayer(gap.next_step);
   for (int i = 0; i < pools_.num_classes(); ++i) OfferTo(i);
   UpdateMarks();
   parts_.journal.OnOffered(gap.next_step, static_cast<int>(offers_.size()));
+}
+
+void SlotLandings::MakeRoom(const StepGap& gap) {
+  leaving_.clear();
+  arriving_.clear();
+  const absl::Span<const int> num_empty = parts_.residency.slots().num_empty();
+  for (size_t i = 0; i < num_empty.size(); ++i) {
+    const int size_class = static_cast<int>(i);
+    const int num_missing = pools_.NumOfferedBySize(size_class) - num_empty[i];
+    if (num_missing > 0) AddColdest(size_class, num_missing);
+  }
+  if (!leaving_.empty()) Change(gap);
+}
+
+void SlotLandings::AddColdest(int size_class, int most) {
+  const SlotCache& slots = parts_.residency.slots();
+  residents_.clear();
+  for (int slot = 0; slot < slots.num_slots(); ++slot) {
+    if (slots.plan().ClassOfSlot(slot) != size_class) continue;
+    const bool is_there = slots.state(slot) == SlotState::kResident;
+    if (is_there && HasAlias(slots.expert(slot))) residents_.push_back(slots.expert(slot));
+  }
+  const int num_leaving = std::min<int>(most, static_cast<int>(residents_.size()));
+  std::partial_sort(residents_.begin(), residents_.begin() + num_leaving, residents_.end(),
+                    [this](int a, int b) { return parts_.policy.IsHotter(b, a); });
+  for (int i = 0; i < num_leaving; ++i) {
+    leaving_.push_back({residents_[i], slots.SlotOf(residents_[i])});
+  }
+}
+
+bool SlotLandings::HasAlias(int expert) const {
+  return parts_.residency.AliasOf(expert).form != EntryForm::kStage &&
+         !parts_.tenants.HasNoAlias(expert);
 }
 
 void SlotLandings::OfferTo(int landing_class) {
@@ -147,7 +209,8 @@ absl::Status SlotLandings::AddLandings(int64_t step, absl::Span<const Landing> l
   }
   if (!status.ok()) ForgetLanded();
   EndStep();
-  return status;
+  if (!status.ok()) EndFor(status);
+  return status_;
 }
 
 void SlotLandings::EndStep() {
@@ -182,20 +245,57 @@ absl::Span<const int> SlotLandings::NumEmpty() {
 }
 
 void SlotLandings::Show(absl::Span<const Admission> admissions, const StepGap& gap) {
-  SlotCache& slots = parts_.residency.slots();
+  const SlotCache& slots = parts_.residency.slots();
+  NoteCheck(checks_.Advance());
+  SelectAdmissions(admissions);
   leaving_.clear();
   arriving_.clear();
-  for (const auto [newcomer, victim] : admissions) {
-    if (victim >= 0) {
-      // Nobody could read it any more.
-      if (parts_.residency.AliasOf(victim).form == EntryForm::kStage) continue;
-      leaving_.push_back({victim, slots.SlotOf(victim)});
-    }
+  for (const auto [newcomer, victim] : admitted_) {
+    if (victim >= 0) leaving_.push_back({victim, slots.SlotOf(victim)});
     arriving_.push_back({newcomer, slots.SlotOf(newcomer)});
   }
-  Change(gap);
+  const absl::Status checked = checks_.CheckBeforeShown(arriving_);
+  NoteCheck(checked);
+  // Of several that were compared, nobody says which is right.
+  if (checked.ok()) {
+    Change(gap);
+    checks_.NoteShown(arriving_);
+  }
   ForgetLanded();
+  NoteCheck(checks_.Advance());
 }
+
+void SlotLandings::SelectAdmissions(absl::Span<const Admission> admissions) {
+  admitted_.assign(admissions.begin(), admissions.end());
+  without_alias_.clear();
+  bool is_read = false;
+  for (const Admission& each : admitted_) {
+    if (each.victim < 0) continue;
+    is_read = is_read || checks_.Reads(each.victim);
+    if (!HasAlias(each.victim)) without_alias_.push_back(parts_.residency.IdOf(each.victim));
+  }
+  // The slots of victims are offered next.
+  if (is_read || !without_alias_.empty()) FinishChecks();
+  if (!without_alias_.empty()) FindAliases();
+}
+
+// A complement arena has a spare place for some of them, which is worth waiting for: what has
+// landed would be lost.
+void SlotLandings::FindAliases() {
+  if (!parts_.mover.busy()) {
+    const int64_t before = parts_.mover.num_waits();
+    parts_.mover.StartAliases(without_alias_, {got_alias_.get(), without_alias_.size()});
+    // Inserting tells its outcome by expert.
+    static_cast<void>(parts_.mover.Take());
+    num_waits_ += parts_.mover.num_waits() - before;
+  }
+  const auto has_none = [this](const Admission& each) {
+    return each.victim >= 0 && !HasAlias(each.victim);
+  };
+  admitted_.erase(std::remove_if(admitted_.begin(), admitted_.end(), has_none), admitted_.end());
+}
+
+void SlotLandings::FinishChecks() { NoteCheck(checks_.Finish()); }
 
 void SlotLandings::Change(const StepGap& gap) {
   SlotCache& slots = parts_.residency.slots();

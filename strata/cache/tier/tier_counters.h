@@ -58,6 +58,8 @@ struct TierCounters {
   int64_t landed = 0;   // Missed experts that a step has stored in an offered slot,
   int64_t landed_bytes = 0;
   int64_t landings_shown = 0;  // and those that stayed.
+  int64_t landings_verified = 0;
+  int64_t landing_waits = 0;  // For checks and places of victims.
 
   int64_t lent = 0;        // Slots, of all loans.
   int64_t refilled = 0;    // Experts that came back after a loan.
