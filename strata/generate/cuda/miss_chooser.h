@@ -25,8 +25,8 @@ class MissChooser {
 
  private:
   static constexpr int kTrialSteps = 5;  // The first of them is not counted: it records its graph.
-  static constexpr int kStepsBetween = 128;    // Trials, at least.
-  static constexpr double kTrialShare = 0.02;  // Of the time, that trials may lose.
+  static constexpr int kStepsBetween = 256;    // Trials, at least.
+  static constexpr double kTrialShare = 0.01;  // Of the time, that trials may lose.
   static constexpr double kBetterBy = 0.98;    // Or it is not worth a change.
 
   void EndTrial();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "glog/logging.h"
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/host/expert_source.h"
 #include "strata/cache/tier/tier_counters.h"
@@ -46,7 +47,12 @@ absl::Status MissService::Start(Misses misses, int num_threads, const ModelGraph
   mail_.state = memory.mail_state;
   mail_.by_rank = memory.mailed;
   if (misses == Misses::kStage) return StartStaging(graph, experts, memory, device);
-  RETURN_IF_ERROR(CheckMissesCanBeMailed(graph));
+  const absl::Status can_be_mailed = CheckMissesCanBeMailed(graph);
+  if (misses == Misses::kAuto && !can_be_mailed.ok()) {
+    LOG(INFO) << "all misses are read: " << can_be_mailed.message();
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(can_be_mailed);
   path_ = MissPath::kCpu;
   server_ = std::make_unique<MissComputer>(
       MissComputer::Options{.num_threads = num_threads}, graph, mail_,

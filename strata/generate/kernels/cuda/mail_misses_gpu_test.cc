@@ -25,7 +25,7 @@ constexpr int kChosen = 5;
 // Of the host, that the device writes to.
 struct Pinned {
   MailRequest request;
-  float x[kWidth] = {};
+  alignas(128) float x[kWidth] = {};
   alignas(128) uint32_t answered = 0;
   alignas(128) uint32_t late = 0;
   alignas(128) float answers[kChosen][kWidth] = {};
