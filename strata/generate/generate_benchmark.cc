@@ -50,9 +50,8 @@ DEFINE_string(kv, "f32", "How the context is kept: f32, f16 or int8.");
 DEFINE_string(
     depths, "64,512,4096,32768",
     "With --device cuda, instead of --prompt_tokens: tokens of context before the decode, "
-    "separated by commas. One that fills the context is cut by --decode_tokens; of the default "
-    "those "
-    "that the model or the text are too short for are left out.");
+    "separated by commas. One that fills the context is cut by --decode_tokens. Of the default "
+    "those that the model or the text are too short for are left out.");
 DEFINE_string(threads, "2", "Numbers of threads to measure with, separated by commas.");
 DEFINE_int32(repetitions, 9, "How often all of it is measured.");
 DEFINE_string(isa, "auto", "Instruction set: scalar, avx2, avx512, or auto for the best.");
@@ -132,6 +131,20 @@ absl::StatusOr<SpeedOptions> Options(const TextModel& model, KvType kv_type) {
   return options;
 }
 
+// As --depths says. There is always one, if only to be refused.
+std::vector<int64_t> DepthsToMeasure(const std::vector<int>& wanted, int64_t max_context,
+                                     int64_t num_ids) {
+  const bool is_default = gflags::GetCommandLineFlagInfoOrDie("depths").is_default;
+  const int64_t deepest = max_context - FLAGS_decode_tokens;
+  std::vector<int64_t> depths;
+  for (const int64_t depth : wanted) {
+    const int64_t cut = depth <= max_context ? std::min(depth, deepest) : depth;
+    const bool fits = 0 < cut && cut <= deepest && cut + FLAGS_decode_tokens <= num_ids;
+    if (fits || !is_default || depths.empty()) depths.push_back(cut);
+  }
+  return depths;
+}
+
 absl::StatusOr<DepthOptions> DepthOptionsFor(const TextModel& model, KvType kv_type) {
   DepthOptions options = {.num_decode = FLAGS_decode_tokens,
                           .prompt_batch = model.engine().prompt_batch(),
@@ -140,14 +153,7 @@ absl::StatusOr<DepthOptions> DepthOptionsFor(const TextModel& model, KvType kv_t
   ASSIGN_OR_RETURN(const std::vector<int> depths,
                    Numbers("depths", FLAGS_depths, std::numeric_limits<int>::max()));
   ASSIGN_OR_RETURN(options.ids, Ids(model));
-  const int64_t max_context = model.engine().max_context();
-  const int64_t most = std::min<int64_t>(max_context, std::ssize(options.ids));
-  const bool is_default = gflags::GetCommandLineFlagInfoOrDie("depths").is_default;
-  for (int64_t depth : depths) {
-    if (depth <= max_context) depth = std::min(depth, max_context - options.num_decode);
-    const bool fits = depth > 0 && depth + options.num_decode <= most;
-    if (fits || !is_default || options.depths.empty()) options.depths.push_back(depth);
-  }
+  options.depths = DepthsToMeasure(depths, model.engine().max_context(), std::ssize(options.ids));
   const int64_t deepest = *std::max_element(options.depths.begin(), options.depths.end());
   RETURN_IF_ERROR(CheckLength(model, options.ids, deepest + options.num_decode));
   return options;

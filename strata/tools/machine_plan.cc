@@ -11,6 +11,7 @@
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/profile/cache_forecast.h"
 #include "strata/cache/profile/expert_profile.h"
+#include "strata/cache/tier/layer_stream.h"
 #include "strata/core/cli/byte_size.h"
 #include "strata/core/pin_limits.h"
 #include "strata/generate/placement/footprint.h"
@@ -21,6 +22,20 @@ namespace {
 // Flags may say any size.
 int64_t SaturatedSum(int64_t a, int64_t b) {
   return b > std::numeric_limits<int64_t>::max() - a ? std::numeric_limits<int64_t>::max() : a + b;
+}
+
+// Of GPU memory, without slots.
+int64_t NeededBytes(const Machine& machine, const Footprint& footprint) {
+  return SaturatedSum(footprint.dense_bytes + footprint.kv_bytes + footprint.recurrent_bytes +
+                          footprint.workspace_bytes,
+                      machine.vram_reserve_bytes);
+}
+
+// Both buffers, where slots would take all the memory that is left.
+int64_t LayerBufferBytes(const Machine& machine, const ExpertGeometry& geometry,
+                         int64_t needed_bytes) {
+  const int64_t left = std::max<int64_t>(0, machine.vram_bytes - needed_bytes);
+  return 2 * LayerStream::BufferBytes(geometry, left, /*spare_bytes=*/0);
 }
 
 CacheForecast Forecast(const ExpertProfile* profile, const ExpertGeometry& geometry,
@@ -113,9 +128,11 @@ void BoundSpeed(const Machine& machine, MachinePlan& plan) {
 MachinePlan PlanMachine(const Machine& machine, const Footprint& footprint,
                         const ExpertGeometry& geometry, const ExpertProfile* profile) {
   MachinePlan plan = {.footprint = footprint, .has_profile = profile != nullptr};
-  plan.vram_needed_bytes = SaturatedSum(footprint.dense_bytes + footprint.kv_bytes +
-                                            footprint.recurrent_bytes + footprint.workspace_bytes,
-                                        machine.vram_reserve_bytes);
+  plan.vram_needed_bytes = NeededBytes(machine, footprint);
+  if (footprint.streams_layers) {
+    plan.footprint.workspace_bytes += LayerBufferBytes(machine, geometry, plan.vram_needed_bytes);
+    plan.vram_needed_bytes = NeededBytes(machine, plan.footprint);
+  }
   plan.num_experts = geometry.size();
   for (int number = 0; number < geometry.size(); ++number) {
     plan.expert_bytes += geometry.LayerOf(number).expert_bytes;

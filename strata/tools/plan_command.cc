@@ -25,6 +25,7 @@
 #include "strata/core/gguf/model_config.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
+#include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/kv_type.h"
 #include "strata/generate/model/bind_model.h"
 #include "strata/generate/model/model_graph.h"
@@ -64,9 +65,6 @@ namespace strata {
 namespace {
 
 constexpr int64_t kUsualContext = 4096;
-// What the engines take unless they are told otherwise.
-constexpr int64_t kCudaPromptBatch = 4096;
-constexpr int64_t kCpuPromptBatch = 128;
 
 absl::StatusOr<double> Bandwidth(const char* flag, double value) {
   if (value > 0 && std::isfinite(value)) return value;
@@ -135,7 +133,10 @@ absl::Status PrintPlan(const std::string& model, bool json) {
     request.footprint.prompt_batch = on_cuda.has_value() ? kCudaPromptBatch : kCpuPromptBatch;
   }
   Footprint footprint = FootprintOf(*file, graph, request.footprint);
-  if (on_cuda.has_value()) footprint.workspace_bytes = *on_cuda;
+  if (on_cuda.has_value()) {
+    footprint.workspace_bytes = *on_cuda;
+    footprint.streams_layers = true;
+  }
   const MachinePlan plan = PlanMachine(request.machine, footprint, ExpertGeometry(layout),
                                        profile.has_value() ? &*profile : nullptr);
   RETURN_IF_ERROR(file->CheckUnchanged());

@@ -31,7 +31,6 @@ class SavingLedger {
 
   // Uses by accepted tokens.
   void CountUses(int number, int uses) { uses_[number] += uses; }
-  void CountUse(int number) { CountUses(number, 1); }
   // The swap shows from now on.
   void Open(const SwapPolicy::Swap& swap, const SwapRates& rates);
   // The expert left the slots, or came into them: swaps that this ends are settled.

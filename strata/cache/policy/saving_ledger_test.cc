@@ -16,7 +16,7 @@ SwapPolicy::Swap SwapOf(int newcomer, int victim, double predicted) {
 class SavingLedgerTest : public ::testing::Test {
  protected:
   void Use(int number, int times) {
-    for (int i = 0; i < times; ++i) ledger_.CountUse(number);
+    for (int i = 0; i < times; ++i) ledger_.CountUses(number, 1);
   }
   void PassRounds(int rounds) {
     for (int i = 0; i < rounds; ++i) ledger_.EndRound();

@@ -78,7 +78,6 @@ class SwapPolicy {
 
   // Uses by accepted tokens, together: the sum is rounded once.
   void CountUses(int number, int uses) { counts_[number] += static_cast<float>(uses); }
-  void CountUse(int number) { CountUses(number, 1); }
   // The swaps that are worth it now, best first: at most max_swaps and max_bytes. `places` is by
   // number, `num_empty` the empty slots by size class. Good until the next call.
   absl::Span<const Swap> Decide(const SwapRates& rates, absl::Span<const Place> places,

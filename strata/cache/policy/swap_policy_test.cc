@@ -36,7 +36,7 @@ class SwapPolicyTest : public ::testing::Test {
     policy_ = std::make_unique<SwapPolicy>(geometry_, options, ranking);
   }
   void Use(int number, int times) {
-    for (int i = 0; i < times; ++i) policy_->CountUse(number);
+    for (int i = 0; i < times; ++i) policy_->CountUses(number, 1);
   }
   std::vector<Swap> Decide(const SwapRates& rates = kRates) {
     const absl::Span<const Swap> swaps = policy_->Decide(rates, places_, num_empty_);
@@ -221,7 +221,7 @@ TEST_F(SwapPolicyTest, HandlesTheLargestModels) {
   const std::clock_t start = std::clock();
   int64_t num_swaps = 0;
   for (int round = 0; round < kRounds; ++round) {
-    for (int i = 0; i < 94 * 8 * 4; ++i) policy.CountUse(random() % geometry.size());
+    for (int i = 0; i < 94 * 8 * 4; ++i) policy.CountUses(random() % geometry.size(), 1);
     num_swaps += policy.Decide(kRates, places, num_empty).size();
     policy.EndRound();
   }

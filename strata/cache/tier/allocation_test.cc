@@ -107,7 +107,9 @@ TEST_F(AllocationTest, AStepOfTheTierAllocatesNothingOnTheThreadThatDecodes) {
     while (machine.tier->counters().swaps_visible < swaps_before + num_swaps) {
       machine.tier->BeginStep();
       for (const ExpertGeometry::Layer& layer : machine.geometry.layers()) {
-        machine.tier->CountRouting(layer.block, routed[num_steps / 16 % 4], true);
+        for (const int index : routed[num_steps / 16 % 4]) {
+          machine.tier->CountUses({.layer = layer.block, .index = index}, 1, true);
+        }
       }
       machine.tier->EndStep(*machine.device.Record(machine.stream));
       machine.device.Drain(machine.stream);

@@ -6,7 +6,7 @@
 // The thread that decodes runs each step like this:
 //   tier.BeginStep();                // Shows what has arrived, starts what is due. Never waits.
 //   ... tier.Entry(number) ...       // Where the experts of this step are.
-//   tier.CountRouting(...);          // What the step used, any time before the next BeginStep.
+//   tier.CountUses(...);             // What the step used, any time before the next BeginStep.
 //   tier.EndStep(event);             // The event behind the step's work; empty when it has ended.
 // With patches by steps, all steps run on the stream of the table, the first kernel of each writes
 // patch() into the image, and misses may land (landing.h):
@@ -134,11 +134,8 @@ class ExpertTier {
   void BeginStep();
   // Good from BeginStep to the next.
   const ExpertEntry& Entry(int number) const { return table_->entry(number); }
-  // A token's experts in rank order, in the layer of that block number. Uses by tokens that are not
-  // accepted are counted, but do not move the policy.
-  void CountRouting(int block, absl::Span<const int> experts, bool accepted);
-  // The same for all tokens of the step that chose an expert of that block number at once: long
-  // steps count their routing by expert first.
+  // So many tokens of the step chose the expert, whose layer is a block number. Uses by tokens that
+  // are not accepted are counted, but do not move the policy.
   void CountUses(ExpertId expert, int uses, bool accepted);
   void EndStep(DeviceEvent event);
   // With patches by step, from BeginStep to the next: what the step's first kernel writes into the
@@ -147,6 +144,8 @@ class ExpertTier {
   // The step that has begun, or did last, was not launched, or nobody knows whether its first
   // kernel has run: the next one gets the patch, too.
   void PatchLost() { table_->PatchLost(); }
+  // Whether anything ever may.
+  bool lands() const { return landings_ != nullptr; }
   // From BeginStep to AddLandings; without offers, in groups as well, while nothing may land. See landing.h: `groups` are by
   // landing class, `first_layer` counts the layers that have experts.
   absl::Span<const LandingOffer> offers() const;
@@ -195,7 +194,7 @@ class ExpertTier {
 
   // What the step before used and what has landed in it: decided once.
   void EndUses(const StepGap& gap);
-  bool Lands() const { return landings_ != nullptr && landings_->on(); }
+  bool lands_now() const { return landings_ != nullptr && landings_->on(); }
   bool MayOffer() const;
   // Asks the device what is still in use.
   StepGap GapBefore(int64_t next_step, ExpertTable::Wait wait) {

@@ -21,7 +21,7 @@ class RoutingCounter {
                  TierCounters& counters);
 
   // Choices of expert `number` by so many tokens of that step. Steps ascend.
-  void Count(int number, int64_t step, int uses = 1);
+  void Count(int number, int64_t step, int uses);
 
  private:
   const ExpertGeometry& geometry_;

@@ -30,7 +30,7 @@ TEST_F(RoutingCounterTest, AHitIsAnEntryInASlotAndAMissGoesThePathThatItsEntryAl
   SetForm(0, EntryForm::kSlot);
   SetForm(1, EntryForm::kArena);
   SetForm(2, EntryForm::kStage);
-  for (const int number : {0, 1, 2}) counter_.Count(number, 0);
+  for (const int number : {0, 1, 2}) counter_.Count(number, 0, 1);
   EXPECT_EQ(counters_.routed, 3);
   EXPECT_EQ(counters_.hits, 1);
   EXPECT_EQ(Misses(MissPath::kRead), 1);
@@ -41,12 +41,12 @@ TEST_F(RoutingCounterTest, AHitIsAnEntryInASlotAndAMissGoesThePathThatItsEntryAl
 TEST_F(RoutingCounterTest, CountsTheBytesOfAnExpertOnceAStepHoweverManyTokensChoseIt) {
   SetForm(0, EntryForm::kSlot);
   SetForm(4, EntryForm::kPageable);
-  for (int i = 0; i < 3; ++i) counter_.Count(0, 7);
-  counter_.Count(4, 7);
+  for (int i = 0; i < 3; ++i) counter_.Count(0, 7, 1);
+  counter_.Count(4, 7, 1);
   EXPECT_EQ(counters_.routed, 4);
   EXPECT_EQ(counters_.bytes_from(EntryForm::kSlot), 1000);
   EXPECT_EQ(counters_.bytes_from(EntryForm::kPageable), 2000);
-  counter_.Count(0, 8);
+  counter_.Count(0, 8, 1);
   EXPECT_EQ(counters_.bytes_from(EntryForm::kSlot), 2000);
 }
 

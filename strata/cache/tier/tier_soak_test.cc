@@ -34,6 +34,17 @@ TEST_P(TierSoakTest, ReadsNoWrongByteOfLargeExperts) {
        .num_steps = TestSteps(60)});
 }
 
+// So little is copied that loans, rounds and refills meet in every order.
+TEST_P(TierSoakTest, ReadsNoWrongByteOfTinyExpertsThatAreLentAllTheTime) {
+  SoakTier(device_,
+           {.experts = {.num_layers = 3, .num_experts = 16, .slice_bytes = {256, 256, 512}},
+            .host = GetParam(),
+            .num_slots = 20,
+            .num_used = 3,
+            .steps_per_loan = 4,
+            .num_steps = TestSteps(600)});
+}
+
 INSTANTIATE_TEST_SUITE_P(Hosts, TierSoakTest,
                          ::testing::Values(Host::kRegistered, Host::kArena, Host::kPageable),
                          NameOfHost);

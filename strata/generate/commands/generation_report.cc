@@ -2,15 +2,18 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "strata/cache/simulate/cache_gauge.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/tier_counters.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/text_table.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
+#include "strata/generate/engine/start_times.h"
 #include "strata/generate/loading/text_model.h"
 #include "strata/generate/placement/expert_placement.h"
 
@@ -59,6 +62,13 @@ void AddRouting(const TierCounters& before, const TierCounters& now, Json& stats
        Milliseconds(now.settled_predicted_ns - before.settled_predicted_ns)},
       {"realized_saving_ms", Milliseconds(now.realized_saving_ns - before.realized_saving_ns)},
       {"waits", now.waits_for_swaps - before.waits_for_swaps}};
+  // Of landing: slots of all steps, experts that a step stored in them, and those that stayed.
+  stats["landing"] = {{"offered", now.offered - before.offered},
+                      {"landed", now.landed - before.landed},
+                      {"bytes", now.landed_bytes - before.landed_bytes},
+                      {"kept", now.landings_shown - before.landings_shown},
+                      {"verified", now.landings_verified - before.landings_verified},
+                      {"waits", now.landing_waits - before.landing_waits}};
   stats["lent"] = now.lent - before.lent;
   stats["refilled"] = now.refilled - before.refilled;
   stats["refill_ms"] = Milliseconds(static_cast<double>(now.refill_ns - before.refill_ns));
@@ -74,6 +84,19 @@ void AddPlacement(const ExpertPlacement& experts, Json& stats) {
   stats["pinned_bytes"] = experts.pinned_bytes();
   stats["pinned_mib"] = Rounded(static_cast<double>(experts.pinned_bytes()) / (1 << 20));
   stats["pin_ms"] = Rounded(experts.pin_ms());
+}
+
+double Percent(double share) { return Rounded(100 * share); }
+
+// How well the slots do, beside what could be done (docs/cache-size.md).
+void AddGauge(const CacheGauge::Reading& reading, Json& stats) {
+  stats["gauge"] = {{"steps", reading.steps},
+                    {"hit_percent", Percent(reading.hit_rate)},
+                    {"best_static_percent", Percent(reading.best_static)},
+                    {"optimum_percent", Percent(reading.optimum)},
+                    {"lru_percent", Percent(reading.lru)},
+                    {"lru_with_1gib_more_percent", Percent(reading.lru_with_more)},
+                    {"bytes_saved_a_step_by_1gib_more", std::llround(reading.saved_bytes)}};
 }
 
 std::string CellOf(const Json& value) {
@@ -93,7 +116,14 @@ Json StatsJson(const Generation& generation, const TextModel& model,
                 // The first token comes with the prompt's logits.
                 {"decode_tps", num_new > 1 ? Rate(num_new - 1, generation.decode_time) : 0.0}};
   AddRouting(before.tier, model.counters().tier, stats);
-  if (model.experts() != nullptr) AddPlacement(*model.experts(), stats);
+  if (model.experts() != nullptr) {
+    AddPlacement(*model.experts(), stats);
+    const std::optional<CacheGauge::Reading> reading = model.experts()->ReadGauge();
+    if (reading.has_value()) AddGauge(*reading, stats);
+  }
+  for (const StartTimes::Part& part : model.start_times().parts()) {
+    stats["start"][absl::StrCat(part.name, "_ms")] = Rounded(part.ms);
+  }
   stats["kv_bytes"] = model.engine().kv_bytes();
   stats["recurrent_bytes"] = model.engine().recurrent_bytes();
   stats["snapshot_bytes"] = model.engine().snapshot_bytes();

@@ -34,8 +34,6 @@
 namespace strata {
 namespace {
 
-constexpr int64_t kDefaultPromptBatch = 128;
-
 class CpuSequence : public SequenceState {
  public:
   CpuSequence(KvPool& kv_pool, RecurrentPool& recurrent_pool)
@@ -78,7 +76,7 @@ CpuEngine::CpuEngine(const GgufFile& file, const ModelGraph& graph, const Engine
     : file_(file),
       graph_(graph),
       max_context_(options.max_context > 0 ? options.max_context : graph.context_length),
-      prompt_batch_(options.prompt_batch > 0 ? options.prompt_batch : kDefaultPromptBatch),
+      prompt_batch_(options.prompt_batch > 0 ? options.prompt_batch : kCpuPromptBatch),
       pool_(options.num_threads),
       kv_pool_(options.kv_type, KvShapes(graph)),
       recurrent_pool_(RecurrentValues(graph), options.snapshot_bytes),

@@ -11,6 +11,7 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/kv_type.h"
+#include "strata/generate/engine/start_times.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/placement/expert_placement.h"
 
@@ -36,6 +37,7 @@ struct CudaEngineOptions {
   ExpertPlacement::Options experts;
   // Kernels may begin while their predecessors end, where the card can do that.
   bool programmatic_launch = true;
+  StartTimes* start_times = nullptr;  // Hears of the parts of the engine's start; may be null.
 };
 
 // `device` is a CUDA card's and outlives the engine, as do file and graph. kUnimplemented, naming

@@ -86,8 +86,6 @@ StepBlockLayout LayoutOf(const ModelGraph& graph) {
   return layout;
 }
 
-// Tokens of a prompt that are computed at once.
-constexpr int64_t kDefaultPromptBatch = 4096;
 // A plan is made for a card of today.
 constexpr int kPlannedCapability = 90;
 
@@ -115,7 +113,7 @@ absl::StatusOr<int64_t> CudaWorkspaceBytes(const ModelGraph& graph, KvType kv_ty
   DeviceRegion steps;
   LayStepMemory(graph, kv, LayoutOf(graph), steps);
   if (!CheckPromptKernelsRun(graph, kPlannedCapability).ok()) return steps.bytes();
-  if (prompt_batch == 0) prompt_batch = kDefaultPromptBatch;
+  if (prompt_batch == 0) prompt_batch = kCudaPromptBatch;
   return steps.bytes() +
          PromptStep::DeviceBytes(graph, LayoutOf(graph), PromptRows(prompt_batch, max_context));
 }
@@ -139,7 +137,7 @@ CudaEngine::CudaEngine(const CudaEngineOptions& options, const GgufFile& file,
       max_context_(options.engine.max_context > 0 ? options.engine.max_context
                                                   : graph.context_length),
       prompt_batch_(options.engine.prompt_batch > 0 ? options.engine.prompt_batch
-                                                    : kDefaultPromptBatch),
+                                                    : kCudaPromptBatch),
       kv_(device, options.engine.kv_type, graph, max_context_),
       layout_(LayoutOf(graph)),
       pin_budget_(std::numeric_limits<int64_t>::max(), "the engine's own memory"),
@@ -155,13 +153,31 @@ absl::Status CudaEngine::Prepare() {
   ASSIGN_OR_RETURN(stream_, device_.CreateStream());
   ASSIGN_OR_RETURN(weights_, DeviceWeights::Create(file_, graph_, device_));
   RETURN_IF_ERROR(PlaceEmbedding());
+  EndStartPart("weights");
   RETURN_IF_ERROR(MakeStepMemory());
   RETURN_IF_ERROR(MakePromptStep());
   // Room for a usual text, before the experts take what is left.
   RETURN_IF_ERROR(kv_.Reserve(std::min(max_context_, kReservedContext)));
-  ASSIGN_OR_RETURN(experts_, ExpertPlacement::Create(options_.experts, file_, graph_, device_,
+  EndStartPart("workspace");
+  ExpertPlacement::Options experts = options_.experts;
+  experts.streams_layers = prompt_ != nullptr;
+  ASSIGN_OR_RETURN(experts_, ExpertPlacement::Create(experts, file_, graph_, device_,
                                                      graph_.experts.empty() ? nullptr : &stream_));
   RETURN_IF_ERROR(CheckExpertsReadable());
+  EndStartPart("experts");
+  RETURN_IF_ERROR(MakeLayers());
+  // What no kernel runs is found now, not after a prompt was read.
+  ASSIGN_OR_RETURN(const Recorded* decode, RecordedFor({.rows = 1, .wanted = 1}));
+  figures_.nodes = decode->graph.num_nodes();
+  EndStartPart("recording");
+  return absl::OkStatus();
+}
+
+void CudaEngine::EndStartPart(std::string name) {
+  if (options_.start_times != nullptr) options_.start_times->EndPart(std::move(name));
+}
+
+absl::Status CudaEngine::MakeLayers() {
   cudaDeviceProp properties;
   RETURN_IF_ERROR(CudaStatus(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties"));
   const KernelStream stream = {
@@ -190,9 +206,6 @@ absl::Status CudaEngine::Prepare() {
         .expert_table = experts_ == nullptr ? nullptr : experts_->table_image(),
         .stream = {.stream = stream.stream}});
   }
-  // What no kernel runs is found now, not after a prompt was read.
-  ASSIGN_OR_RETURN(const Recorded* decode, RecordedFor({.rows = 1, .wanted = 1}));
-  figures_.nodes = decode->graph.num_nodes();
   return absl::OkStatus();
 }
 
@@ -298,6 +311,11 @@ std::unique_ptr<SequenceState> CudaEngine::NewSequence() {
   return std::make_unique<DeviceSequence>(kv_);
 }
 
+int64_t CudaEngine::workspace_bytes() const {
+  return step_memory_.size() + (prompt_ == nullptr ? 0 : prompt_->bytes()) +
+         (layer_stream() == nullptr ? 0 : layer_stream()->bytes());
+}
+
 void CudaEngine::BeginPrompt() {
   in_prompt_ = true;
   if (experts_ != nullptr) experts_->BeginPrompt();
@@ -396,8 +414,7 @@ absl::Status CudaEngine::LaunchPrompt(Chunk& chunk, const std::function<bool()>*
       WriteAngles(rotation, row.position, prompt_->Angles(rotation));
     }
   }
-  prompt_layers_->Begin(chunk.shape, should_stop);
-  const absl::Status launched = RunLayers(graph_, *prompt_layers_);
+  const absl::Status launched = RunPrompt(chunk.shape, should_stop);
   if (!launched.ok()) {
     // What was launched reads the step, which may be written again now.
     cudaStreamSynchronize(HandleOf(stream_));
@@ -406,6 +423,25 @@ absl::Status CudaEngine::LaunchPrompt(Chunk& chunk, const std::function<bool()>*
   chunk.fault_texts = &prompt_layers_->fault_texts();
   chunk.choices = prompt_->choices();
   return absl::OkStatus();
+}
+
+LayerStream* CudaEngine::layer_stream() const {
+  return experts_ == nullptr ? nullptr : experts_->layer_stream();
+}
+
+absl::Status CudaEngine::RunPrompt(const StepShape& shape,
+                                   const std::function<bool()>* should_stop) {
+  LayerStream* const stream = layer_stream();
+  prompt_layers_->Begin(shape, should_stop, stream);
+  if (stream == nullptr) return RunLayers(graph_, *prompt_layers_);
+  const int64_t num_choices = int64_t{shape.rows} * graph_.experts.num_used();
+  const bool wants_all = num_choices >= kChoicesForAll * graph_.experts.num_experts();
+  absl::Status status =
+      stream->Begin(experts_->table(), stream_,
+                    wants_all ? LayerStream::Bring::kAhead : LayerStream::Bring::kByKernels);
+  if (status.ok()) status = RunLayers(graph_, *prompt_layers_);
+  status.Update(stream->End());
+  return status;
 }
 
 absl::Status CudaEngine::WriteBlock(absl::Span<const StepRow> rows) {

@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "strata/cache/tier/layer_stream.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
 #include "strata/core/device_loan.h"
@@ -63,9 +64,7 @@ class CudaEngine : public CudaStepEngine {
   Hardware hardware() const override;
   Counters counters() const override { return counters_; }
   int64_t kv_bytes() const override { return kv_.bytes(); }
-  int64_t workspace_bytes() const override {
-    return step_memory_.size() + (prompt_ == nullptr ? 0 : prompt_->bytes());
-  }
+  int64_t workspace_bytes() const override;
   int64_t prompt_batch() const override { return prompt_batch_; }
 
   void BeginPrompt() override;
@@ -80,6 +79,8 @@ class CudaEngine : public CudaStepEngine {
  private:
   // Tokens whose keys and values get memory at start, where the context allows so many.
   static constexpr int64_t kReservedContext = 8192;
+  // Choices of a layer for each of its experts, from which on a prompt's step wants nearly all of them.
+  static constexpr int64_t kChoicesForAll = 8;
 
   struct Recorded {
     StepGraph graph;
@@ -102,6 +103,9 @@ class CudaEngine : public CudaStepEngine {
   absl::Status PlaceEmbedding();
   absl::Status MakeStepMemory();
   absl::Status MakePromptStep();
+  absl::Status MakeLayers();
+  // A part of the start has ended.
+  void EndStartPart(std::string name);
   absl::Status CheckExpertsReadable() const;
   absl::StatusOr<const Recorded*> RecordedFor(const StepShape& shape);
 
@@ -110,6 +114,9 @@ class CudaEngine : public CudaStepEngine {
   absl::Status LaunchRecorded(Chunk& chunk);
   absl::Status LaunchPrompt(Chunk& chunk, const std::function<bool()>* should_stop);
   bool IsPrompt(const StepBatch& batch) const;
+  // For a step of a prompt; null when no experts are without slots.
+  LayerStream* layer_stream() const;
+  absl::Status RunPrompt(const StepShape& shape, const std::function<bool()>* should_stop);
   // Of these rows, how many make the next step.
   size_t NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const;
   absl::Status WriteBlock(absl::Span<const StepRow> rows);

@@ -20,6 +20,7 @@
 #include "nlohmann/json.hpp"
 #include "strata/cache/host/host_placement.h"
 #include "strata/cache/policy/slot_plan.h"
+#include "strata/cache/tier/layer_stream.h"
 #include "strata/cache/tier/tier_counters.h"
 #include "strata/core/block_type.h"
 #include "strata/core/cuda_device.h"
@@ -382,6 +383,13 @@ TEST_F(CudaTinyTest, BitsDoNotDependOnWhereExpertsAre) {
       }
       EXPECT_EQ(LastOfPrompt(*engine, ids_, 200), last_of_prompt)
           << percent << " %, source " << static_cast<int>(source);
+      ASSERT_NE(engine->experts()->layer_stream(), nullptr);
+      EXPECT_EQ(engine->experts()->layer_stream()->bring(), LayerStream::Bring::kAhead);
+      EXPECT_GT(engine->experts()->layer_stream()->num_copied(), 0);
+      // Of pieces of so few rows that kernels bring what they chose.
+      EXPECT_EQ(LastOfPrompt(*engine, ids_, 40), last_of_prompt)
+          << percent << " %, source " << static_cast<int>(source);
+      EXPECT_EQ(engine->experts()->layer_stream()->bring(), LayerStream::Bring::kByKernels);
       const TierCounters counters = engine->experts()->counters();
       EXPECT_EQ(counters.hits + counters.num_misses(), counters.routed);
       EXPECT_EQ(counters.misses[static_cast<int>(MissPath::kRead)], counters.num_misses());

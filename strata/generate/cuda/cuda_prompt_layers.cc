@@ -16,6 +16,7 @@
 #include "glog/logging.h"
 #include "strata/core/block_type.h"
 #include "strata/core/cuda_status.h"
+#include "strata/core/device_loan.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/cuda_layers.h"
 #include "strata/generate/cuda/cuda_support.h"
@@ -24,6 +25,7 @@
 #include "strata/generate/kernels/cuda/begin_step.h"
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/fetch_experts.h"
 #include "strata/generate/kernels/cuda/prepare_heads.h"
 #include "strata/generate/kernels/cuda/prompt_attend.h"
 #include "strata/generate/kernels/cuda/prompt_feed_forward.h"
@@ -80,8 +82,10 @@ absl::Status CheckPromptKernelsRun(const ModelGraph& graph, int compute_capabili
 CudaPromptLayers::CudaPromptLayers(const Collaborators& with)
     : CudaOperations(with.memory.fault), with_(with), memory_(with.step.memory()) {}
 
-void CudaPromptLayers::Begin(const StepShape& shape, const std::function<bool()>* should_stop) {
+void CudaPromptLayers::Begin(const StepShape& shape, const std::function<bool()>* should_stop,
+                             LayerStream* experts) {
   should_stop_ = should_stop;
+  layer_stream_ = experts;
   shape_ = shape;
   rows_ = with_.step.num_rows();
   runs_ = with_.step.Runs();
@@ -315,19 +319,46 @@ absl::Status CudaPromptLayers::RunShared(const MixtureOfExperts& experts) {
                  *experts.shared_gate, memory_.shared_gate);
 }
 
-absl::Status CudaPromptLayers::Feed(int layer, const Residual& residual,
-                                    const MixtureOfExperts& experts) {
-  CHECK_EQ(layer, with_.graph.experts.layers()[static_cast<size_t>(moe_layer_)]);
-  RETURN_IF_ERROR(Route(residual, experts));
-  const DeviceRouting routing = {.num_experts = experts.routing.num_experts,
-                                 .num_chosen = experts.routing.num_chosen,
-                                 .experts = ChosenOfLayer(),
-                                 .weights = memory_.chosen_weights};
+absl::Status CudaPromptLayers::BringExperts(ExpertParts parts, const PromptGroups& groups,
+                                            const DeviceRouting& routing) {
+  if (layer_stream_ == nullptr || layer_stream_->bring() == LayerStream::Bring::kAhead) {
+    return absl::OkStatus();
+  }
+  const absl::Span<const int64_t> part_bytes = layer_stream_->PartBytes(moe_layer_);
+  const int down = static_cast<int>(part_bytes.size()) - 1;  // The last part of any blob.
+  ExpertFetch fetch = {.from = TableOfLayer(with_.expert_table, routing),
+                       .to = TableOfLayer(layer_stream_->table(), routing),
+                       .groups = groups,
+                       .first_part = parts == ExpertParts::kDown ? down : 0,
+                       .num_parts = parts == ExpertParts::kDown ? 1 : down};
+  std::copy(part_bytes.begin(), part_bytes.end(), fetch.part_bytes);
+  ASSIGN_OR_RETURN(const DeviceStream* copies, layer_stream_->OpenCopies());
+  return LaunchExpertFetch(fetch, {.stream = static_cast<cudaStream_t>(copies->handle())});
+}
+
+absl::Status CudaPromptLayers::WaitForExperts() {
+  const bool by_kernels =
+      layer_stream_ != nullptr && layer_stream_->bring() == LayerStream::Bring::kByKernels;
+  return by_kernels ? layer_stream_->WaitForCopies() : absl::OkStatus();
+}
+
+const DeviceExpert* CudaPromptLayers::TableOfLayer(const std::byte* table,
+                                                   const DeviceRouting& routing) const {
+  return reinterpret_cast<const DeviceExpert*>(table) + int64_t{moe_layer_} * routing.num_experts;
+}
+
+absl::Status CudaPromptLayers::RunExperts(const MixtureOfExperts& experts,
+                                          const DeviceRouting& routing) {
   PromptGroups groups = memory_.groups;
   groups.tile_entries = PromptTileEntries(int64_t{rows_} * routing.num_chosen, routing.num_experts);
   RETURN_IF_ERROR(GroupPromptRows(rows_, routing, groups, with_.stream));
-  const auto* const table = reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
-                            int64_t{moe_layer_} * routing.num_experts;
+  if (layer_stream_ != nullptr) RETURN_IF_ERROR(layer_stream_->BeforeLayer(moe_layer_));
+  RETURN_IF_ERROR(BringExperts(ExpertParts::kGateAndUp, groups, routing));
+  RETURN_IF_ERROR(WaitForExperts());
+  // While gate and up compute.
+  RETURN_IF_ERROR(BringExperts(ExpertParts::kDown, groups, routing));
+  const DeviceExpert* const table =
+      TableOfLayer(layer_stream_ == nullptr ? with_.expert_table : layer_stream_->table(), routing);
   const DeviceActivations hidden =
       VectorsFor(memory_.hidden, experts.down.columns, {experts.down.type});
   RETURN_IF_ERROR(LaunchPromptGatedExperts(
@@ -344,6 +375,7 @@ absl::Status CudaPromptLayers::Feed(int layer, const Residual& residual,
                   .up = ProductOf(experts.up.name),
                   .hidden = InputOf(experts.down.name)}},
       with_.stream));
+  RETURN_IF_ERROR(WaitForExperts());
   RETURN_IF_ERROR(LaunchPromptDownExperts({.rows = rows_,
                                            .hidden = hidden,
                                            .routing = routing,
@@ -353,6 +385,18 @@ absl::Status CudaPromptLayers::Feed(int layer, const Residual& residual,
                                            .out = memory_.down,
                                            .fault = ProductOf(experts.down.name)},
                                           with_.stream));
+  return layer_stream_ == nullptr ? absl::OkStatus() : layer_stream_->AfterLayer(moe_layer_);
+}
+
+absl::Status CudaPromptLayers::Feed(int layer, const Residual& residual,
+                                    const MixtureOfExperts& experts) {
+  CHECK_EQ(layer, with_.graph.experts.layers()[static_cast<size_t>(moe_layer_)]);
+  RETURN_IF_ERROR(Route(residual, experts));
+  const DeviceRouting routing = {.num_experts = experts.routing.num_experts,
+                                 .num_chosen = experts.routing.num_chosen,
+                                 .experts = ChosenOfLayer(),
+                                 .weights = memory_.chosen_weights};
+  RETURN_IF_ERROR(RunExperts(experts, routing));
   if (experts.shared.has_value()) RETURN_IF_ERROR(RunShared(experts));
   RETURN_IF_ERROR(LaunchPromptExpertSum(
       {.rows = rows_,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "strata/cache/tier/layer_stream.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/cuda/cuda_layers.h"
 #include "strata/generate/cuda/cuda_operations.h"
@@ -52,11 +53,13 @@ class CudaPromptLayers : public CudaOperations {
 
   explicit CudaPromptLayers(const Collaborators& with);
 
-  // The operations that follow are of the step as it is now. What its rows want is `shape`'s, whose
+  // The operations that follow are of the step as it is now, experts without slots by way of `experts`,
+  // which has begun the step too; null: where they lie. What its rows want is `shape`'s, whose
   // number of rows is the step's; they want at most kMaxRows logits together, and hidden states
   // only where there are no more rows than that.
   // should_stop is null where nobody asks the step to stop.
-  void Begin(const StepShape& shape, const std::function<bool()>* should_stop);
+  void Begin(const StepShape& shape, const std::function<bool()>* should_stop,
+             LayerStream* experts);
   // After the step has ended: moves what its blocks drew together, as outputs.result.
   void CollectResults() const;
 
@@ -91,8 +94,17 @@ class CudaPromptLayers : public CudaOperations {
   absl::Status Attend(int layer, const SelfAttention& attention);
   absl::Status Route(const Residual& residual, const MixtureOfExperts& experts);
   absl::Status RunGated(const FeedForward& part, const DeviceActivations& hidden);
+  // Down of all entries, after gate and up.
+  enum class ExpertParts { kGateAndUp, kDown };
+  // Where kernels bring what the step chose: starts it, and makes later kernels wait for it.
+  absl::Status BringExperts(ExpertParts parts, const PromptGroups& groups,
+                            const DeviceRouting& routing);
+  absl::Status WaitForExperts();
+  absl::Status RunExperts(const MixtureOfExperts& experts, const DeviceRouting& routing);
   absl::Status RunShared(const MixtureOfExperts& experts);
   int32_t* ChosenOfLayer() const;
+  // The part of a table of all experts that is of this layer.
+  const DeviceExpert* TableOfLayer(const std::byte* table, const DeviceRouting& routing) const;
 
   const Collaborators with_;
   const PromptMemory& memory_;
@@ -100,6 +112,7 @@ class CudaPromptLayers : public CudaOperations {
   int rows_ = 0;
   PromptRuns runs_;
   const std::function<bool()>* should_stop_ = nullptr;
+  LayerStream* layer_stream_ = nullptr;
   int moe_layer_ = 0;  // The next one.
 };
 

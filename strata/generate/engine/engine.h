@@ -39,6 +39,10 @@ class SequenceState {
   virtual absl::Status MakeRoom(int64_t /*num_positions*/) { return absl::OkStatus(); }
 };
 
+// Tokens of a prompt that an engine feeds in one step unless it is told otherwise.
+inline constexpr int64_t kCpuPromptBatch = 128;
+inline constexpr int64_t kCudaPromptBatch = 4096;
+
 struct EngineOptions {
   int num_threads = 1;  // Of the host, that compute.
   KvType kv_type = KvType::kF32;

@@ -61,10 +61,14 @@ struct StepRouting {
                ? 0
                : static_cast<int>(experts.size()) / (num_rows * num_chosen);
   }
-  // Of one row, best first. `layer` counts the layers that have experts.
+  // Of all rows in turn. `layer` counts the layers that have experts.
+  absl::Span<const uint16_t> ChosenOfLayer(int layer) const {
+    const size_t count = size_t(num_rows) * size_t(num_chosen);
+    return absl::MakeConstSpan(experts).subspan(size_t(layer) * count, count);
+  }
+  // Of one row, best first.
   absl::Span<const uint16_t> Chosen(int layer, int row) const {
-    const size_t begin = (size_t(layer) * size_t(num_rows) + size_t(row)) * size_t(num_chosen);
-    return absl::MakeConstSpan(experts).subspan(begin, size_t(num_chosen));
+    return ChosenOfLayer(layer).subspan(size_t(row) * size_t(num_chosen), size_t(num_chosen));
   }
 };
 

@@ -71,6 +71,7 @@ absl::StatusOr<std::unique_ptr<TextModel>> TextModel::Open(const std::string& pa
     LOG(WARNING) << "a context of " << options.engine.max_context << " tokens is more than the "
                  << model->graph_.context_length << " that the model was made for";
   }
+  model->start_times_.EndPart("file");
   RETURN_IF_ERROR(model->StartEngine(options));
   return model;
 }
@@ -101,9 +102,12 @@ absl::Status TextModel::StartOnCuda(const Options& options) {
                      card.compute_capability % 10, "; ", kOldestCapability / 10, ".",
                      kOldestCapability % 10, " and newer are supported"));
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<CudaStepEngine> engine,
-                   CreateCudaEngine({.engine = options.engine, .experts = options.experts}, *file_,
-                                    graph_, *device_));
+  start_times_.EndPart("gpu");
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<CudaStepEngine> engine,
+      CreateCudaEngine(
+          {.engine = options.engine, .experts = options.experts, .start_times = &start_times_},
+          *file_, graph_, *device_));
   experts_ = engine->experts();
   cuda_ = engine.get();
   engine_ = std::move(engine);
@@ -113,6 +117,7 @@ absl::Status TextModel::StartOnCuda(const Options& options) {
 absl::Status TextModel::StartOnCpu(const Options& options) {
   WarmUp(*file_);
   RETURN_IF_ERROR(file_->CheckUnchanged());
+  start_times_.EndPart("warm_up");
   if (options.places_experts) {
     device_ = std::make_unique<HostDevice>();
     ASSIGN_OR_RETURN(placement_,
@@ -120,7 +125,9 @@ absl::Status TextModel::StartOnCpu(const Options& options) {
   }
   if (placement_ != nullptr) placed_ = std::make_unique<PlacedExperts>(*placement_);
   experts_ = placement_.get();
+  start_times_.EndPart("experts");
   engine_ = std::make_unique<CpuEngine>(*file_, graph_, options.engine, placed_.get());
+  start_times_.EndPart("workspace");
   return absl::OkStatus();
 }
 

@@ -15,6 +15,7 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
 #include "strata/generate/engine/engine.h"
+#include "strata/generate/engine/start_times.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/placement/expert_placement.h"
 #include "strata/generate/placement/placed_experts.h"
@@ -61,6 +62,8 @@ class TextModel {
   const CudaStepEngine* cuda() const { return cuda_; }
   // That has the slots: the GPU, or the host's own memory; null without a tier on the CPU.
   Device* device() { return device_.get(); }
+  // Of Open.
+  const StartTimes& start_times() const { return start_times_; }
   // Since it was opened.
   Counters counters() const;
   // Once, at the end of a run: what was recorded of it gets its name.
@@ -76,6 +79,7 @@ class TextModel {
   absl::Status StartOnCpu(const Options& options);
   absl::Status StartOnCuda(const Options& options);
 
+  StartTimes start_times_;
   std::unique_ptr<GgufFile> file_;
   std::unique_ptr<Tokenizer> tokenizer_;
   ModelGraph graph_;

@@ -16,9 +16,11 @@
 #include "glog/logging.h"
 #include "strata/cache/experts/routed_step.h"
 #include "strata/cache/host/expert_source.h"
+#include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/profile/expert_profile.h"
 #include "strata/cache/profile/expert_profile_file.h"
 #include "strata/cache/tier/expert_table.h"
+#include "strata/cache/tier/slot_landings.h"
 #include "strata/cache/trace/trace_records.h"
 #include "strata/core/cli/progress.h"
 #include "strata/core/error.h"
@@ -73,6 +75,23 @@ std::vector<ExpertId> IdsOf(const ExpertGeometry& geometry, absl::Span<const int
   return ids;
 }
 
+// Those of the plan that a fill brings: the coldest leave what is offered to land in.
+std::vector<int> Filled(const ExpertGeometry& geometry, const SlotPlan& plan,
+                        const LandingPools& pools) {
+  std::vector<int> num_free(plan.class_bytes().size(), 0);
+  for (size_t i = 0; i < num_free.size(); ++i) {
+    num_free[i] = -pools.NumOfferedBySize(static_cast<int>(i));
+  }
+  for (int slot = 0; slot < plan.num_slots(); ++slot) ++num_free[plan.ClassOfSlot(slot)];
+  std::vector<int> filled;
+  for (const int expert : plan.experts()) {
+    if (num_free[SizeClassOf(plan.class_bytes(), geometry.BlobBytes(expert))]-- > 0) {
+      filled.push_back(expert);
+    }
+  }
+  return filled;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ExpertPlacement>> ExpertPlacement::Create(
@@ -100,6 +119,7 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
     expected_uses_ = ExpectedUses(profile, options_.swaps);
     uses_per_step_ = UsesPerStep(profile);
   }
+  if (kernels != nullptr && options_.streams_layers) RETURN_IF_ERROR(MakeLayerStream());
   ASSIGN_OR_RETURN(const SlotBudget budget, Budget());
   const SlotPlan plan(geometry_, budget, ranking_);
   HostPlacement::Options host = options_.host;
@@ -109,34 +129,43 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
   host.num_spare_places = swaps.max_swaps;
   const std::vector<ExpertId> hottest_first =
       IdsOf(geometry_, SlotPlan::CompleteRanking(geometry_, ranking_));
-  const bool fills = FillsAtStart();
-  ASSIGN_OR_RETURN(host_, HostPlacement::Create(
-                              host, files_, device_, hottest_first,
-                              fills ? IdsOf(geometry_, plan.experts()) : std::vector<ExpertId>()));
-  if (!options_.dump_routing.empty()) RETURN_IF_ERROR(StartTrace(identity, plan, swaps));
   const bool by_step = kernels != nullptr && options_.patches_by_step;
+  const bool may_land = by_step && swaps.max_swaps > 0 && plan.num_slots() < geometry_.size();
+  const double offered_share = may_land ? options_.offered_share : 0;
+  const LandingPools pools = SlotLandings::PoolsOf(geometry_, files_, plan, offered_share);
+  std::vector<ExpertId> resident;
+  if (FillsAtStart()) resident = IdsOf(geometry_, Filled(geometry_, plan, pools));
+  ASSIGN_OR_RETURN(host_, HostPlacement::Create(host, files_, device_, hottest_first, resident));
+  if (!options_.dump_routing.empty()) {
+    TraceHeader header = TraceHeaderOf(identity, plan, swaps);
+    AddLanding(pools, offered_share, header.tier);
+    ASSIGN_OR_RETURN(trace_, TierTrace::Create(options_.dump_routing, header));
+  }
   if (kernels != nullptr && !by_step) RETURN_IF_ERROR(MakePatches());
   const AliasRule rule = host_->stages_unpinned() ? AliasRule::kPinnedOnly : AliasRule::kAnyMemory;
   ASSIGN_OR_RETURN(
-      tier_, ExpertTier::Create(
-                 {.policy = swaps,
-                  .aliases = rule,
-                  .miss_path = kernels == nullptr ? MissPath::kCpu : MissPath::kRead,
-                  .hottest_first = ranking_,
-                  .expected_uses = expected_uses_,
-                  .table_stream = kernels,
-                  .table_patches = patches_ == nullptr ? nullptr : patches_->pool.get(),
-                  .patches_by_step = by_step,
-                  .offered_share = by_step && swaps.max_swaps > 0 ? options_.offered_share : 0,
-                  .uses_per_step = uses_per_step_,
-                  .observer = trace_.get()},
-                 geometry_, plan,
-                 {.device = device_,
-                  .source = host_->source(),
-                  .arena = host_->arena(),
-                  .stages = &host_->stages()}));
+      tier_,
+      ExpertTier::Create({.policy = swaps,
+                          .aliases = rule,
+                          .miss_path = kernels == nullptr ? MissPath::kCpu : MissPath::kRead,
+                          .hottest_first = ranking_,
+                          .expected_uses = expected_uses_,
+                          .table_stream = kernels,
+                          .table_patches = patches_ == nullptr ? nullptr : patches_->pool.get(),
+                          .patches_by_step = by_step,
+                          .offered_share = offered_share,
+                          .verify_landings = options_.verify,
+                          .uses_per_step = uses_per_step_,
+                          .observer = trace_.get()},
+                         geometry_, plan,
+                         {.device = device_,
+                          .source = host_->source(),
+                          .arena = host_->arena(),
+                          .stages = &host_->stages()}));
   tier_->SetRates(RatesOfLink(kNominalBytesPerNs));
   kernels_read_all_ = kernels == nullptr || KernelsReadAll();
+  const bool decides = 0 < slots().num_slots() && slots().num_slots() < geometry_.size();
+  if (decides) gauge_.emplace(geometry_, kGaugeSteps);
   LOG(INFO) << slots().Describe() << " for " << geometry_.Describe() << "; " << host_->Describe();
   return absl::OkStatus();
 }
@@ -148,6 +177,24 @@ absl::StatusOr<SlotBudget> ExpertPlacement::Budget() {
   return SlotBudget::Bytes(std::max<int64_t>(0, memory.free_bytes - kFreeMarginBytes));
 }
 
+absl::Status ExpertPlacement::MakeLayerStream() {
+  ASSIGN_OR_RETURN(const SlotBudget budget, Budget());
+  const int64_t slot_bytes = SlotPlan(geometry_, budget, ranking_).bytes();
+  ASSIGN_OR_RETURN(const DeviceMemoryInfo memory, device_.GetMemoryInfo());
+  const int64_t spare = std::max<int64_t>(0, memory.free_bytes - kFreeMarginBytes - slot_bytes);
+  const int64_t buffer_bytes = LayerStream::BufferBytes(geometry_, slot_bytes, spare);
+  if (buffer_bytes < files_.max_blob_bytes()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<LayerStream>> stream =
+      LayerStream::Create(files_, geometry_, buffer_bytes, device_);
+  if (stream.ok()) {
+    layer_stream_ = *std::move(stream);
+  } else {
+    device_.ClearError();
+    LOG(WARNING) << "prompts read experts without slots where they lie: " << stream.status();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ExpertPlacement::MakePatches() {
   patches_ = std::make_unique<Patches>(device_);
   ASSIGN_OR_RETURN(
@@ -157,8 +204,8 @@ absl::Status ExpertPlacement::MakePatches() {
   return absl::OkStatus();
 }
 
-absl::Status ExpertPlacement::StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
-                                         const SwapPolicy::Options& swaps) {
+TraceHeader ExpertPlacement::TraceHeaderOf(const ModelIdentity& identity, const SlotPlan& plan,
+                                           const SwapPolicy::Options& swaps) const {
   TraceHeader header = {.identity = identity};
   TierSettings& tier = header.tier;
   for (int slot = 0; slot < plan.num_slots(); ++slot) {
@@ -172,8 +219,18 @@ absl::Status ExpertPlacement::StartTrace(const ModelIdentity& identity, const Sl
   tier.ranking = SlotPlan::CompleteRanking(geometry_, ranking_);
   tier.seed_counts = expected_uses_;
   tier.notes["host_memory"] = host_->Describe();
-  ASSIGN_OR_RETURN(trace_, TierTrace::Create(options_.dump_routing, header));
-  return absl::OkStatus();
+  return header;
+}
+
+void ExpertPlacement::AddLanding(const LandingPools& pools, double offered_share,
+                                 TierSettings& tier) const {
+  if (offered_share == 0) return;
+  tier.offered_share = offered_share;
+  for (int layer = 0; layer < pools.num_layers(); ++layer) {
+    tier.landing_classes.push_back(pools.ClassOfLayer(layer));
+  }
+  for (int i = 0; i < pools.num_classes(); ++i) tier.num_offered.push_back(pools.num_offered(i));
+  tier.uses_per_step = uses_per_step_;
 }
 
 bool ExpertPlacement::FillsAtStart() const {
@@ -232,20 +289,40 @@ void ExpertPlacement::AddResult(const absl::Status& outcome, absl::Span<const St
 }
 
 void ExpertPlacement::CountRouting(const StepRouting& routing, bool accepted) {
-  uses_.assign(static_cast<size_t>(geometry_.num_experts()), 0);
-  const size_t layer_choices = static_cast<size_t>(routing.num_rows) * routing.num_chosen;
+  step_uses_.clear();
   for (int layer = 0; layer < routing.num_layers(); ++layer) {
-    const auto chosen = absl::MakeConstSpan(routing.experts)
-                            .subspan(static_cast<size_t>(layer) * layer_choices, layer_choices);
-    for (const uint16_t index : chosen) ++uses_[index];
-    const int block = geometry_.layers()[layer].block;
-    // Each expert once: its count is zero again when it is told.
-    for (const uint16_t index : chosen) {
-      if (uses_[index] == 0) continue;
-      tier_->CountUses({.layer = block, .index = index}, uses_[index], accepted);
-      uses_[index] = 0;
-    }
+    CollectUses(layer, routing.ChosenOfLayer(layer), accepted);
   }
+  int num_missed = 0;
+  for (const ExpertUse& use : step_uses_) {
+    tier_->CountUses(geometry_.IdOf(use.number), use.routed, accepted);
+    num_missed += Entry(use.number).form != EntryForm::kSlot;
+  }
+  if (gauge_.has_value() && !step_uses_.empty()) gauge_->AddStep(step_uses_, num_missed);
+}
+
+void ExpertPlacement::CollectUses(int layer, absl::Span<const uint16_t> chosen, bool accepted) {
+  uses_.assign(static_cast<size_t>(geometry_.num_experts()), 0);
+  for (const uint16_t index : chosen) ++uses_[index];
+  const size_t begin = step_uses_.size();
+  for (const uint16_t index : chosen) {
+    const int uses = std::exchange(uses_[index], 0);
+    if (uses == 0) continue;  // It was collected before.
+    step_uses_.push_back({.number = layer * geometry_.num_experts() + index,
+                          .accepted = accepted ? uses : 0,
+                          .routed = uses});
+  }
+  std::sort(step_uses_.begin() + static_cast<std::ptrdiff_t>(begin), step_uses_.end(),
+            [](const ExpertUse& a, const ExpertUse& b) { return a.number < b.number; });
+}
+
+std::optional<CacheGauge::Reading> ExpertPlacement::ReadGauge() const {
+  if (!gauge_.has_value()) return std::nullopt;
+  std::vector<int> slots_of_class(slots().class_bytes().size(), 0);
+  for (int slot = 0; slot < slots().num_slots(); ++slot) {
+    ++slots_of_class[static_cast<size_t>(slots().ClassOfSlot(slot))];
+  }
+  return gauge_->Report(slots_of_class, kGaugeMoreBytes);
 }
 
 absl::Span<std::byte> ExpertPlacement::BeginPrompt() {

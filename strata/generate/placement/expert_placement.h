@@ -23,16 +23,21 @@
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/experts/model_identity.h"
 #include "strata/cache/host/host_placement.h"
+#include "strata/cache/policy/expert_policy.h"
+#include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/simulate/cache_gauge.h"
 #include "strata/cache/stage/stage_pool.h"
 #include "strata/cache/tier/expert_entry.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/expert_tier.h"
 #include "strata/cache/tier/landing.h"
+#include "strata/cache/tier/layer_stream.h"
 #include "strata/cache/tier/slot_loan.h"
 #include "strata/cache/tier/tier_counters.h"
+#include "strata/cache/trace/trace_records.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
 #include "strata/core/device_loan.h"
@@ -59,6 +64,9 @@ class ExpertPlacement {
     Prefill prefill = Prefill::kAuto;
     SlotVerify verify = SlotVerify::kSample;
     int lend = 0;  // Slots that each prompt borrows.
+    // With kernels: buffers for a LayerStream are taken before the slots, unless all experts have
+    // slots.
+    bool streams_layers = false;
     SwapPolicy::Options swaps;
     // Of kernels: the first of each step writes patch() into the table's image; see ExpertTier.
     bool patches_by_step = false;
@@ -92,6 +100,9 @@ class ExpertPlacement {
   absl::Span<const LandingOffer> offers() const { return tier_->offers(); }
   absl::Span<const LandingGroup> landing_groups() const { return tier_->groups(); }
   int first_layer() const { return tier_->first_layer(); }
+  bool lands() const { return tier_->lands(); }
+  // Writes the whole image of the table in place of patch(), which is empty then.
+  absl::Status RecoverTable() { return tier_->RecoverTable(); }
   absl::Status AddLandings(absl::Span<const Landing> landings) {
     return tier_->AddLandings(landings);
   }
@@ -107,6 +118,10 @@ class ExpertPlacement {
   void EndPrompt();
   void FirstTokenOut() { tier_->FirstTokenOut(); }
 
+  // For steps that want most experts: see LayerStream. Null without.
+  LayerStream* layer_stream() { return layer_stream_.get(); }
+  const ExpertTable& table() const { return tier_->table(); }
+
   const ExpertGeometry& geometry() const { return geometry_; }
   HostPlacement& host() { return *host_; }
 
@@ -117,6 +132,10 @@ class ExpertPlacement {
   TierCounters counters() const { return tier_->counters(); }
   FillReport fill_report() const { return tier_->fill_report(); }
   const SlotPlan& slots() const { return tier_->slots().plan(); }
+  // Over the last kGaugeSteps steps, with kGaugeMoreBytes more of slots. Nothing where there are
+  // none, or one for every expert. Takes milliseconds: for reports.
+  std::optional<CacheGauge::Reading> ReadGauge() const;
+  static constexpr int64_t kGaugeMoreBytes = int64_t{1} << 30;
   int64_t pinned_bytes() const { return host_->pinned_bytes(); }
   double pin_ms() const { return host_->pin_ms(); }
 
@@ -125,9 +144,11 @@ class ExpertPlacement {
                   Device& device);
   absl::Status Place(const ModelIdentity& identity, const DeviceStream* kernels);
   absl::StatusOr<SlotBudget> Budget();
+  absl::Status MakeLayerStream();
   absl::Status MakePatches();
-  absl::Status StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
-                          const SwapPolicy::Options& swaps);
+  TraceHeader TraceHeaderOf(const ModelIdentity& identity, const SlotPlan& plan,
+                            const SwapPolicy::Options& swaps) const;
+  void AddLanding(const LandingPools& pools, double offered_share, TierSettings& tier) const;
   // Whether every expert is in a slot or in memory that kernels read.
   bool KernelsReadAll() const;
   absl::Status Fill();
@@ -135,6 +156,8 @@ class ExpertPlacement {
   void TellOfFill();
   bool FillsAtStart() const;
   void CountRouting(const StepRouting& routing, bool accepted);
+  // Of a layer, by ascending index, to step_uses_.
+  void CollectUses(int layer, absl::Span<const uint16_t> chosen, bool accepted);
 
   const Options options_;
   const ExpertGeometry geometry_;
@@ -156,6 +179,7 @@ class ExpertPlacement {
     std::unique_ptr<StagePool> pool;
   };
   std::unique_ptr<Patches> patches_;
+  std::unique_ptr<LayerStream> layer_stream_;
   std::unique_ptr<TierTrace> trace_;  // Before the tier, which tells it what happens.
   std::unique_ptr<ExpertTier> tier_;
   // Before slots are filled. Otherwise the first step waits for them.
@@ -163,7 +187,11 @@ class ExpertPlacement {
   bool said_slot0_ = false;
   bool in_prompt_ = false;
   std::optional<SlotLoan> loan_;
-  std::vector<int> uses_;  // Of a layer, by index; kept for its memory.
+  // Of the step whose result is taken, and of a layer by index; kept for their memory.
+  std::vector<ExpertUse> step_uses_;
+  std::vector<int> uses_;
+  static constexpr int kGaugeSteps = 512;
+  std::optional<CacheGauge> gauge_;
 };
 
 }  // namespace strata

@@ -27,7 +27,8 @@ struct Footprint {
   int64_t recurrent_bytes = 0;       // What other mixers remember of one text,
   int64_t recurrent_read_bytes = 0;  // what a token reads and writes of it,
   int64_t snapshot_bytes = 0;        // and the snapshots that fit into their bound.
-  int64_t workspace_bytes = 0;       // Activations of a batch of the prompt.
+  int64_t workspace_bytes = 0;       // Activations of a batch of the prompt,
+  bool streams_layers = false;       // and the buffers of a LayerStream, sized with the slots.
 };
 
 // Of the engine that runs `graph`, which was bound to `file`.

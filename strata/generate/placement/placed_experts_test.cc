@@ -19,6 +19,7 @@
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/profile/expert_profile.h"
 #include "strata/cache/profile/expert_profile_file.h"
+#include "strata/cache/simulate/cache_gauge.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/tier_counters.h"
 #include "strata/core/block_type.h"
@@ -307,6 +308,42 @@ TEST(PlacedExpertsTest, ADenseModelHasNoUseForAProfileOrATrace) {
        {ExpertPlacement::Options{.profile = "p"}, ExpertPlacement::Options{.dump_routing = "t"}}) {
     EXPECT_EQ(ErrorKind(ExpertPlacement::Create(options, **file, ModelGraph(), device).status()),
               "no_experts");
+  }
+}
+
+TEST(PlacedExpertsTest, TheGaugeReadsWhatTheCountersCount) {
+  const OpenModel model(RandomModel().Write("gauge"));
+  for (const int max_swaps : {0, 32}) {
+    ExpertPlacement::Options options = {.cache = SlotBudget::Percent(40), .prefill = Prefill::kOn};
+    options.swaps.max_swaps = max_swaps;
+    HostDevice device;
+    const auto experts = ExpertPlacement::Create(options, *model.file, model.graph, device);
+    ASSERT_TRUE(experts.ok()) << experts.status();
+    EXPECT_EQ((*experts)->ReadGauge()->steps, 0u);
+    PlacedExperts placed(**experts);
+    CpuEngine engine(*model.file, model.graph, {.num_threads = 1}, &placed);
+    Sequence sequence(engine);
+    for (const TokenId token : kPrompt) ASSERT_TRUE(sequence.Feed({token}, {}).ok());
+    const CacheGauge::Reading reading = *(*experts)->ReadGauge();
+    const TierCounters counters = (*experts)->counters();
+    EXPECT_EQ(reading.steps, kPrompt.size());
+    EXPECT_GT(counters.num_misses(), 0);
+    EXPECT_DOUBLE_EQ(reading.hit_rate,
+                     static_cast<double>(counters.hits) / static_cast<double>(counters.routed));
+    EXPECT_GT(reading.optimum, reading.hit_rate);
+    EXPECT_GE(reading.optimum, reading.best_static);
+    EXPECT_EQ(reading.lru_with_more, 1);
+  }
+}
+
+TEST(PlacedExpertsTest, ThereIsNoGaugeWhereNothingIsToBeDecided) {
+  const OpenModel model(RandomModel().Write("no_gauge"));
+  for (const double percent : {0.0, 100.0}) {
+    HostDevice device;
+    const auto experts = ExpertPlacement::Create({.cache = SlotBudget::Percent(percent)},
+                                                 *model.file, model.graph, device);
+    ASSERT_TRUE(experts.ok()) << experts.status();
+    EXPECT_FALSE((*experts)->ReadGauge().has_value());
   }
 }
 

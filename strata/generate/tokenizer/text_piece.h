@@ -11,7 +11,7 @@ namespace strata {
 
 // What the text of a special token is.
 enum class SpecialText {
-  // Ten characters; user-defined tokens are found, as their makers intend.
+  // Characters. User-defined tokens alone are found, as their makers intend.
   kIsPlainText,
   // The token.
   kIsToken,

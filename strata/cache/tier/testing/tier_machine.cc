@@ -79,7 +79,9 @@ void TierMachine::Step(const std::vector<Token>& tokens, bool accepted) {
   checker->Launch(std::move(numbers), !faulty);
   for (const Token& token : tokens) {
     for (size_t layer = 0; layer < token.size(); ++layer) {
-      tier->CountRouting(geometry.layers()[layer].block, token[layer], accepted);
+      for (const int index : token[layer]) {
+        tier->CountUses({.layer = geometry.layers()[layer].block, .index = index}, 1, accepted);
+      }
     }
   }
   absl::StatusOr<DeviceEvent> event = device.Record(stream);

@@ -136,7 +136,10 @@ absl::Status Soak::Step(absl::Span<const int> numbers, const Token& token) {
   tier_.BeginStep();
   ASSIGN_OR_RETURN(DeviceEvent event, step.Launch(numbers));
   for (size_t layer = 0; layer < token.size(); ++layer) {
-    tier_.CountRouting(parts_.geometry.layers()[layer].block, token[layer], /*accepted=*/true);
+    const int block = parts_.geometry.layers()[layer].block;
+    for (const int index : token[layer]) {
+      tier_.CountUses({.layer = block, .index = index}, 1, /*accepted=*/true);
+    }
   }
   tier_.EndStep(std::move(event));
   return absl::OkStatus();
@@ -175,7 +178,7 @@ absl::Status Soak::Churn() {
   const int64_t end = num_steps_ + options_.num_steps;
   while (num_steps_ < end) {
     RETURN_IF_ERROR(StepWith(NextToken()));
-    if (random_() % 32 == 0) {
+    if (random_() % static_cast<unsigned>(options_.steps_per_loan) == 0) {
       RETURN_IF_ERROR(LendForAPrompt(1 + static_cast<int>(random_() % options_.num_slots)));
     }
     if (random_() % 16 == 0) tier_.FirstTokenOut();

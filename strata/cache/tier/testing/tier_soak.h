@@ -21,6 +21,7 @@ struct TierSoakOptions {
   int num_slots = 0;
   int num_used = 4;              // By a token in each layer.
   bool fills_while_run = false;  // In the background, under the first steps.
+  int steps_per_loan = 32;       // On average.
   int64_t num_steps = 0;
 };
 
