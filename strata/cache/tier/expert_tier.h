@@ -139,7 +139,8 @@ class ExpertTier {
   void CountUses(ExpertId expert, int uses, bool accepted);
   void EndStep(DeviceEvent event);
   // With patches by step, from BeginStep to the next: what the step's first kernel writes into the
-  // image; more than a caller has room for only if it asked for it by a fill or a loan.
+  // image. Long after a fill or a loan, and when marks are given for the first time; RecoverTable
+  // writes the whole image instead and leaves it empty.
   absl::Span<const TablePatch> patch() const { return table_->patch(); }
   // The step that has begun, or did last, was not launched, or nobody knows whether its first
   // kernel has run: the next one gets the patch, too.
