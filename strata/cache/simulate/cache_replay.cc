@@ -71,6 +71,7 @@ void CacheReplay::ShowArrivals() {
 // Those of the misses that found an offered slot: see landing.h of the tier.
 void CacheReplay::SelectLanding() {
   landed_.clear();
+  if (!offers_) return;
   const int first_layer = pools_.FirstLayer(step_);
   for (int i = 0; i < pools_.num_classes(); ++i) {
     num_given_[i] = 0;

@@ -54,6 +54,8 @@ class CacheReplay {
   void Run(const RoutingLog& log);
   // From the next admission on.
   void SetCopySteps(int steps) { options_.copy_steps = steps; }
+  // With landing: whether slots are offered to the steps from now on.
+  void SetOffers(bool on) { offers_ = on; }
   // Whether a copy will still be under way when the next step has ended.
   bool busy() const { return !arriving_.empty() && arriving_.back().step > step_ + 1; }
   const ReplayCounts& counts() { return state_.counts(); }
@@ -75,6 +77,7 @@ class CacheReplay {
   ExpertPolicy& policy_;
   CacheState state_;
   LandingPools pools_;
+  bool offers_ = true;
   std::vector<int> num_empty_;  // By size class, without those offered.
   std::vector<int> missed_;
   std::vector<int> landed_;

@@ -107,7 +107,9 @@ ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
   if (options.offered_share == 0) return;
   landings_ = std::make_unique<SlotLandings>(
       SlotLandings::Collaborators{*residency_, *mover_, tenants_, *counts_, journal_},
-      SlotLandings::PoolsOf(*residency_, options.offered_share), options.verify_landings);
+      SlotLandings::PoolsOf(geometry, collaborators.source.files(), slots_->plan(),
+                            options.offered_share),
+      options.verify_landings);
 }
 
 ExpertTier::~ExpertTier() = default;
@@ -177,7 +179,7 @@ void ExpertTier::EndUses(const StepGap& gap) {
 
 bool ExpertTier::MayOffer() const {
   // A fill has plans for empty slots, and what a loan has left behind may still write there.
-  return Lands() && fill_->done() && round_->idle() && !lender_->has_memory();
+  return lands_now() && fill_->done() && round_->idle() && !lender_->has_memory();
 }
 
 absl::Span<const LandingOffer> ExpertTier::offers() const {
@@ -202,7 +204,7 @@ void ExpertTier::SetLanding(bool on) {
 }
 
 void ExpertTier::EndRound(bool lends, const StepGap& gap) {
-  if (options_.policy.max_swaps == 0 || Lands()) return;
+  if (options_.policy.max_swaps == 0 || lands_now()) return;
   if (rates_.has_value()) {
     ++counters_.rounds;
     const bool fill_waits_or_is_done = fill_->done() || (fill_->paused() && !fill_->under_way());

@@ -141,7 +141,8 @@ class ExpertTier {
   void SetMissPath(MissPath path) { routing_.SetPath(path); }
   void EndStep(DeviceEvent event);
   // With patches by step, from BeginStep to the next: what the step's first kernel writes into the
-  // image; more than a caller has room for only if it asked for it by a fill or a loan.
+  // image. Long after a fill or a loan, and when marks are given for the first time; RecoverTable
+  // writes the whole image instead and leaves it empty.
   absl::Span<const TablePatch> patch() const { return table_->patch(); }
   // The step that has begun, or did last, was not launched, or nobody knows whether its first
   // kernel has run: the next one gets the patch, too.
@@ -196,7 +197,7 @@ class ExpertTier {
 
   // What the step before used and what has landed in it: decided once.
   void EndUses(const StepGap& gap);
-  bool Lands() const { return landings_ != nullptr && landings_->on(); }
+  bool lands_now() const { return landings_ != nullptr && landings_->on(); }
   bool MayOffer() const;
   // Asks the device what is still in use.
   StepGap GapBefore(int64_t next_step, ExpertTable::Wait wait) {

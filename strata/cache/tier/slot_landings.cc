@@ -31,15 +31,15 @@ namespace strata {
 
 using Admission = ExpertPolicy::Admission;
 
-LandingPools SlotLandings::PoolsOf(const Residency& residency, double share) {
-  const ExpertGeometry& geometry = residency.geometry();
-  const SlotPlan& plan = residency.slots().plan();
+LandingPools SlotLandings::PoolsOf(const ExpertGeometry& geometry, const ExpertFiles& files,
+                                   const SlotPlan& plan, double share) {
   std::vector<int> size_class_of_layer, class_of_layer;
   std::vector<std::array<int64_t, 4>> layouts;  // By landing class.
   for (size_t layer = 0; layer < geometry.layers().size(); ++layer) {
     const int64_t bytes = geometry.layers()[layer].blob_bytes;
     size_class_of_layer.push_back(strata::SizeClassOf(plan.class_bytes(), bytes));
-    const BlobLayout blob = residency.LayoutOf(static_cast<int>(layer) * geometry.num_experts());
+    const BlobLayout blob =
+        files.LayoutOf(geometry.IdOf(static_cast<int>(layer) * geometry.num_experts()));
     const std::array layout = {bytes, blob.offset(0), blob.offset(1), blob.offset(2)};
     const auto known = std::find(layouts.begin(), layouts.end(), layout);
     class_of_layer.push_back(static_cast<int>(known - layouts.begin()));

@@ -20,9 +20,12 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "strata/cache/experts/expert_files.h"
+#include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/policy/expert_policy.h"
 #include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/policy/rising_score_policy.h"
+#include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/tier/arena_tenants.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/landing.h"
@@ -45,7 +48,8 @@ class SlotLandings {
   };
 
   // A share of the slots of each class; a landing class is the layers of one blob layout.
-  static LandingPools PoolsOf(const Residency& residency, double share);
+  static LandingPools PoolsOf(const ExpertGeometry& geometry, const ExpertFiles& files,
+                              const SlotPlan& plan, double share);
 
   SlotLandings(const Collaborators& collaborators, LandingPools pools, SlotVerify verify);
 

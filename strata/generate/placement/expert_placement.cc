@@ -16,9 +16,11 @@
 #include "glog/logging.h"
 #include "strata/cache/experts/routed_step.h"
 #include "strata/cache/host/expert_source.h"
+#include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/profile/expert_profile.h"
 #include "strata/cache/profile/expert_profile_file.h"
 #include "strata/cache/tier/expert_table.h"
+#include "strata/cache/tier/slot_landings.h"
 #include "strata/cache/trace/trace_records.h"
 #include "strata/core/cli/progress.h"
 #include "strata/core/error.h"
@@ -73,6 +75,23 @@ std::vector<ExpertId> IdsOf(const ExpertGeometry& geometry, absl::Span<const int
   return ids;
 }
 
+// Those of the plan that a fill brings: the coldest leave what is offered to land in.
+std::vector<int> Filled(const ExpertGeometry& geometry, const SlotPlan& plan,
+                        const LandingPools& pools) {
+  std::vector<int> num_free(plan.class_bytes().size(), 0);
+  for (size_t i = 0; i < num_free.size(); ++i) {
+    num_free[i] = -pools.NumOfferedBySize(static_cast<int>(i));
+  }
+  for (int slot = 0; slot < plan.num_slots(); ++slot) ++num_free[plan.ClassOfSlot(slot)];
+  std::vector<int> filled;
+  for (const int expert : plan.experts()) {
+    if (num_free[SizeClassOf(plan.class_bytes(), geometry.BlobBytes(expert))]-- > 0) {
+      filled.push_back(expert);
+    }
+  }
+  return filled;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ExpertPlacement>> ExpertPlacement::Create(
@@ -110,16 +129,22 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
   host.num_spare_places = swaps.max_swaps;
   const std::vector<ExpertId> hottest_first =
       IdsOf(geometry_, SlotPlan::CompleteRanking(geometry_, ranking_));
-  const bool fills = FillsAtStart();
-  ASSIGN_OR_RETURN(host_, HostPlacement::Create(
-                              host, files_, device_, hottest_first,
-                              fills ? IdsOf(geometry_, plan.experts()) : std::vector<ExpertId>()));
-  if (!options_.dump_routing.empty()) RETURN_IF_ERROR(StartTrace(identity, plan, swaps));
   const bool by_step = kernels != nullptr && options_.patches_by_step;
   const bool may_land = by_step &&
                         (options_.misses == Misses::kRead || options_.misses == Misses::kAuto) &&
                         swaps.max_swaps > 0 && plan.num_slots() < geometry_.size();
+  const double offered_share = may_land ? options_.offered_share : 0;
+  const LandingPools pools = SlotLandings::PoolsOf(geometry_, files_, plan, offered_share);
+  std::vector<ExpertId> resident;
+  if (FillsAtStart()) resident = IdsOf(geometry_, Filled(geometry_, plan, pools));
+  ASSIGN_OR_RETURN(host_, HostPlacement::Create(host, files_, device_, hottest_first, resident));
+  if (!options_.dump_routing.empty()) {
+    TraceHeader header = TraceHeaderOf(identity, plan, swaps);
+    AddLanding(pools, offered_share, header.tier);
+    ASSIGN_OR_RETURN(trace_, TierTrace::Create(options_.dump_routing, header));
+  }
   if (kernels != nullptr && !by_step) RETURN_IF_ERROR(MakePatches());
+  miss_path_ = kernels == nullptr ? MissPath::kCpu : MissPath::kRead;
   const AliasRule rule = host_->stages_unpinned() ? AliasRule::kPinnedOnly : AliasRule::kAnyMemory;
   ASSIGN_OR_RETURN(
       tier_,
@@ -131,7 +156,8 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
                           .table_stream = kernels,
                           .table_patches = patches_ == nullptr ? nullptr : patches_->pool.get(),
                           .patches_by_step = by_step,
-                          .offered_share = may_land ? options_.offered_share : 0,
+                          .offered_share = offered_share,
+                          .verify_landings = options_.verify,
                           .uses_per_step = uses_per_step_,
                           .observer = trace_.get()},
                          geometry_, plan,
@@ -181,8 +207,8 @@ absl::Status ExpertPlacement::MakePatches() {
   return absl::OkStatus();
 }
 
-absl::Status ExpertPlacement::StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
-                                         const SwapPolicy::Options& swaps) {
+TraceHeader ExpertPlacement::TraceHeaderOf(const ModelIdentity& identity, const SlotPlan& plan,
+                                           const SwapPolicy::Options& swaps) const {
   TraceHeader header = {.identity = identity};
   TierSettings& tier = header.tier;
   for (int slot = 0; slot < plan.num_slots(); ++slot) {
@@ -196,8 +222,18 @@ absl::Status ExpertPlacement::StartTrace(const ModelIdentity& identity, const Sl
   tier.ranking = SlotPlan::CompleteRanking(geometry_, ranking_);
   tier.seed_counts = expected_uses_;
   tier.notes["host_memory"] = host_->Describe();
-  ASSIGN_OR_RETURN(trace_, TierTrace::Create(options_.dump_routing, header));
-  return absl::OkStatus();
+  return header;
+}
+
+void ExpertPlacement::AddLanding(const LandingPools& pools, double offered_share,
+                                 TierSettings& tier) const {
+  if (offered_share == 0) return;
+  tier.offered_share = offered_share;
+  for (int layer = 0; layer < pools.num_layers(); ++layer) {
+    tier.landing_classes.push_back(pools.ClassOfLayer(layer));
+  }
+  for (int i = 0; i < pools.num_classes(); ++i) tier.num_offered.push_back(pools.num_offered(i));
+  tier.uses_per_step = uses_per_step_;
 }
 
 bool ExpertPlacement::FillsAtStart() const {

@@ -24,6 +24,7 @@
 #include "strata/cache/experts/model_identity.h"
 #include "strata/cache/host/host_placement.h"
 #include "strata/cache/policy/expert_policy.h"
+#include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/simulate/cache_gauge.h"
@@ -36,6 +37,7 @@
 #include "strata/cache/tier/layer_stream.h"
 #include "strata/cache/tier/slot_loan.h"
 #include "strata/cache/tier/tier_counters.h"
+#include "strata/cache/trace/trace_records.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
 #include "strata/core/device_loan.h"
@@ -156,8 +158,9 @@ class ExpertPlacement {
   absl::StatusOr<SlotBudget> Budget();
   absl::Status MakeLayerStream();
   absl::Status MakePatches();
-  absl::Status StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
-                          const SwapPolicy::Options& swaps);
+  TraceHeader TraceHeaderOf(const ModelIdentity& identity, const SlotPlan& plan,
+                            const SwapPolicy::Options& swaps) const;
+  void AddLanding(const LandingPools& pools, double offered_share, TierSettings& tier) const;
   // Whether every expert is in a slot or in memory that kernels read.
   bool KernelsReadAll() const;
   absl::Status Fill();
