@@ -178,6 +178,7 @@ absl::StatusOr<TextModel::Options> OpenOptions(KvType kv_type) {
     return UsageError(absl::StrCat("--device is ", FLAGS_device, "; cpu and cuda are known"));
   }
   options.device = TextModel::ComputesOn::kCuda;
+  ASSIGN_OR_RETURN(options.engine.num_threads, ThreadCount(0));
   ASSIGN_OR_RETURN(options.experts, ExpertOptionsFromFlags());
   if (!FLAGS_vram_limit.empty()) {
     ASSIGN_OR_RETURN(options.vram_limit, ParseByteSize(FLAGS_vram_limit));

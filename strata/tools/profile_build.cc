@@ -80,7 +80,7 @@ DEFINE_string(start, "",
               "if there is one.");
 DEFINE_string(admission, "every-miss",
               "How experts come into slots: every-miss, landing or copies.");
-DEFINE_double(offered, 3, "With landing, slots that are offered, in percent.");
+DEFINE_double(offered, 2, "With landing, slots that are offered, in percent.");
 DEFINE_int32(window, 1, "Tokens that a step computes at once, 1 to 8.");
 DEFINE_string(cache, "25%", "report: the cache size that is chosen, or thought of.");
 DEFINE_bool(

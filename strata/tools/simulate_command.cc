@@ -229,18 +229,24 @@ absl::StatusOr<ReplayedRun> ReplayRecord(const std::string& path) {
                    {"hits", counts.hits},
                    {"misses", counts.misses()},
                    {"bytes", {{"slot", counts.slot_bytes}, {"elsewhere", counts.link_bytes}}},
-                   {"swaps", counts.admissions},
+                   {"swaps", counts.copies},
                    {"swap_bytes", counts.copy_bytes},
+                   {"landings",
+                    {{"offered", run.offered},
+                     {"landed", run.landed},
+                     {"bytes", run.landed_bytes},
+                     {"shown", counts.admissions - counts.copies}}},
                    {"hit_rate", counts.hit_rate()},
                    {"predicted_hit_rate", predicted.hit_rate()},
-                   {"predicted_swaps", predicted.admissions},
+                   {"predicted_swaps", predicted.copies},
+                   {"predicted_landings", predicted.admissions - predicted.copies},
                    {"difference_points", difference}};
   replayed.line = absl::StrFormat(
-      "%s: %d slots, %d of %d hits (%.2f %%), %d swaps of %s; predicted from routing alone "
-      "%.2f %%, %+.2f points, %d swaps\n",
+      "%s: %d slots, %d of %d hits (%.2f %%), %d swaps of %s, %d of %d landings kept; predicted "
+      "from routing alone %.2f %%, %+.2f points, %d swaps and landings\n",
       path, run.header.tier.slots.size(), counts.hits, counts.routed, 100 * counts.hit_rate(),
-      counts.admissions, FormatByteSize(counts.copy_bytes), 100 * predicted.hit_rate(), difference,
-      predicted.admissions);
+      counts.copies, FormatByteSize(counts.copy_bytes), counts.admissions - counts.copies,
+      run.landed, 100 * predicted.hit_rate(), difference, predicted.admissions);
   return replayed;
 }
 

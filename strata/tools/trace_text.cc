@@ -31,6 +31,8 @@ absl::string_view NameOf(TraceResidency::Cause cause) {
       return "lend";
     case TraceResidency::Cause::kRefill:
       return "refill";
+    case TraceResidency::Cause::kLanding:
+      return "landing";
   }
   LOG(FATAL) << "no such cause: " << static_cast<int>(cause);
 }
@@ -68,6 +70,14 @@ struct RecordText {
                         " expert=", Name(geometry, change.expert), " slot=", change.slot,
                         " cause=", NameOf(change.cause), "\n");
   }
+  std::string operator()(const TraceLandings& landings) const {
+    std::string line =
+        absl::StrCat("landings step=", landings.step, " offered=", landings.num_offered);
+    for (const TraceLandings::Landed& landed : landings.landed) {
+      absl::StrAppend(&line, " ", Name(geometry, landed.expert), ":", landed.slot);
+    }
+    return absl::StrCat(line, "\n");
+  }
 };
 
 }  // namespace
@@ -82,6 +92,11 @@ std::string TraceHeaderText(const TraceHeader& header) {
   absl::StrAppend(&text, "policy adapt_every=", tier.adapt_every, " max_swaps=", tier.max_swaps,
                   " max_bytes=", tier.max_bytes, " decay=", tier.decay, " margin=", tier.margin,
                   " ranked=", tier.ranking.size(), " seeded=", tier.seed_counts.size(), "\n");
+  if (tier.offered_share > 0) {
+    absl::StrAppend(&text, "landing share=", tier.offered_share,
+                    " classes=", absl::StrJoin(tier.landing_classes, ","),
+                    " offered=", absl::StrJoin(tier.num_offered, ","), "\n");
+  }
   for (size_t slot = 0; slot < tier.slots.size(); ++slot) {
     absl::StrAppend(&text, "slot number=", slot, " bytes=", tier.slots[slot].blob_bytes,
                     " expert=", Name(geometry, tier.slots[slot].expert), "\n");

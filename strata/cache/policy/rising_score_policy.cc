@@ -1,6 +1,9 @@
 #include "strata/cache/policy/rising_score_policy.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -8,15 +11,27 @@
 #include "strata/cache/experts/expert_geometry.h"
 
 namespace strata {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 RisingScorePolicy::RisingScorePolicy(const ExpertGeometry& geometry,
                                      absl::Span<const int> hottest_first)
     : order_(geometry, hottest_first),
+      num_experts_(geometry.num_experts()),
       scores_(geometry.size(), 0),
       places_(geometry.size(), Place::kHost),
       in_heap_(geometry.size(), false),
       heaps_(order_.num_classes()),
-      num_empty_(order_.num_classes(), 0) {}
+      num_empty_(order_.num_classes(), 0),
+      raised_(geometry.size(), 0) {}
+
+void RisingScorePolicy::RaiseEach(absl::Span<const double> scores,
+                                  absl::Span<double> raised) const {
+  for (size_t i = 0; i < scores.size(); ++i) raised[i] = Raised(scores[i], 1);
+}
 
 void RisingScorePolicy::ScaleScores(double factor) {
   // Those of long ago become zero, in the heaps too, rather than numbers that processors are slow
@@ -76,6 +91,26 @@ bool RisingScorePolicy::Wants(int number) {
   if (num_empty_[size_class] > 0) return true;
   const int coldest = Coldest(size_class);
   return coldest >= 0 && IsHotter(Raised(scores_[number], 1), number, scores_[coldest], coldest);
+}
+
+void RisingScorePolicy::FindWanted(absl::Span<uint8_t> wanted) {
+  RaiseEach(scores_, absl::MakeSpan(raised_));
+  const int num_numbers = static_cast<int>(scores_.size());
+  for (int first = 0; first < num_numbers; first += num_experts_) {
+    const int size_class = order_.ClassOf(first);  // Of the whole layer.
+    const int coldest = Coldest(size_class);
+    const double threshold = coldest >= 0 ? scores_[coldest] : kNever;
+    const bool has_room = num_empty_[size_class] > 0;
+    for (int number = first; number < first + num_experts_; ++number) {
+      const bool is_hotter = raised_[number] > threshold;
+      wanted[number] = (has_room || is_hotter) && places_[number] == Place::kHost;
+      // Equal scores are rare.
+      if (raised_[number] == threshold && !has_room) {
+        wanted[number] =
+            places_[number] == Place::kHost && order_.Rank(number) < order_.Rank(coldest);
+      }
+    }
+  }
 }
 
 // Victims that the caller did not move out are residents still.

@@ -21,16 +21,24 @@ namespace strata {
 class RisingScorePolicy : public ExpertPolicy {
  public:
   bool Wants(int number) final;
+  // The same of all experts that are in host memory, by number: 1 for those that are wanted.
+  void FindWanted(absl::Span<uint8_t> wanted);
   absl::Span<const Admission> EndStep(const Step& step) final;
   void SetPlace(int number, Place place) final;
 
   double score(int number) const { return scores_[number]; }
+  // By score, then by rank.
+  bool IsHotter(int number, int other) const {
+    return IsHotter(scores_[number], number, scores_[other], other);
+  }
 
  protected:
   RisingScorePolicy(const ExpertGeometry& geometry, absl::Span<const int> hottest_first);
 
   // The score of an expert of that score after so many uses, one or more, in this step: higher.
   virtual double Raised(double score, int uses) const = 0;
+  // The same for one use of each.
+  virtual void RaiseEach(absl::Span<const double> scores, absl::Span<double> raised) const;
   // The same for all uses of a step.
   virtual void Raise(absl::Span<const ExpertUse> uses, std::vector<double>& scores) = 0;
   // A step has ended and its uses are counted.
@@ -46,7 +54,6 @@ class RisingScorePolicy : public ExpertPolicy {
     int32_t number = 0;
   };
 
-  // Hotter by score, then by rank.
   bool IsHotter(double score, int number, double other_score, int other) const {
     if (score != other_score) return score > other_score;
     return order_.Rank(number) < order_.Rank(other);
@@ -61,6 +68,7 @@ class RisingScorePolicy : public ExpertPolicy {
   void Admit(int candidate);
 
   const ExpertOrder order_;
+  const int num_experts_;  // Of a layer.
   std::vector<double> scores_;
   std::vector<Place> places_;
   std::vector<bool> in_heap_;              // An entry stays after its expert has left.
@@ -68,6 +76,7 @@ class RisingScorePolicy : public ExpertPolicy {
   std::vector<int> num_empty_;
   std::vector<int> candidates_;
   std::vector<Admission> admissions_;
+  std::vector<double> raised_;
 };
 
 }  // namespace strata

@@ -23,6 +23,11 @@ void DecayedCountPolicy::Raise(absl::Span<const ExpertUse> uses, std::vector<dou
   for (const ExpertUse& use : uses) scores[use.number] += use.accepted * weight_;
 }
 
+void DecayedCountPolicy::RaiseEach(absl::Span<const double> scores,
+                                   absl::Span<double> raised) const {
+  for (size_t i = 0; i < scores.size(); ++i) raised[i] = scores[i] + weight_;
+}
+
 LfuPolicy::LfuPolicy(const ExpertGeometry& geometry, absl::Span<const int> hottest_first,
                      absl::Span<const float> uses_per_step)
     : RisingScorePolicy(geometry, hottest_first) {

@@ -60,6 +60,7 @@ class DecayedCountPolicy : public RisingScorePolicy {
 
  private:
   double Raised(double score, int uses) const override { return score + uses * weight_; }
+  void RaiseEach(absl::Span<const double> scores, absl::Span<double> raised) const override;
   void Raise(absl::Span<const ExpertUse> uses, std::vector<double>& scores) override;
   void EndUses() override;
 

@@ -1,15 +1,16 @@
 #include "strata/cache/simulate/cache_replay.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/policy/expert_policy.h"
+#include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/simulate/routing_log.h"
 
@@ -31,22 +32,31 @@ CacheReplay::CacheReplay(const ExpertGeometry& geometry, const Options& options,
       order_(geometry, {}),
       policy_(policy),
       state_(geometry),
-      num_offered_(slots_of_class.size(), 0),
-      num_empty_(slots_of_class.begin(), slots_of_class.end()),
-      offers_left_(slots_of_class.size(), 0) {
+      num_empty_(slots_of_class.begin(), slots_of_class.end()) {
   CHECK_EQ(static_cast<int>(slots_of_class.size()), order_.num_classes());
-  for (size_t i = 0; i < slots_of_class.size(); ++i) {
-    if (options.mode != AdmissionMode::kLanding || slots_of_class[i] < 2) continue;
-    const auto offered = std::lround(options.offered_share * slots_of_class[i]);
-    num_offered_[i] = std::clamp<int>(static_cast<int>(offered), 1, slots_of_class[i] - 1);
-    num_empty_[i] -= num_offered_[i];
-  }
+  if (options.mode == AdmissionMode::kLanding) MakePools(slots_of_class);
   for (const int number : residents) {
     int& num_empty = num_empty_[order_.ClassOf(number)];
     if (num_empty == 0) continue;
     --num_empty;
     state_.SetResident(number, true);
     policy_.SetPlace(number, Place::kSlot);
+  }
+}
+
+void CacheReplay::MakePools(absl::Span<const int> slots_of_class) {
+  std::vector<int> size_classes;
+  for (int first = 0; first < geometry_.size(); first += geometry_.num_experts()) {
+    size_classes.push_back(order_.ClassOf(first));
+  }
+  std::vector<int> landing_classes = options_.landing_classes;
+  if (landing_classes.empty()) landing_classes = size_classes;
+  pools_ = LandingPools(std::move(landing_classes), size_classes, slots_of_class,
+                        options_.offered_share);
+  num_given_.resize(pools_.num_classes());
+  num_early_.resize(pools_.num_classes());
+  for (size_t i = 0; i < num_empty_.size(); ++i) {
+    num_empty_[i] -= pools_.NumOfferedBySize(static_cast<int>(i));
   }
 }
 
@@ -58,18 +68,22 @@ void CacheReplay::ShowArrivals() {
   }
 }
 
-// Those of the misses that found an offered slot.
+// Those of the misses that found an offered slot: see landing.h of the tier.
 void CacheReplay::SelectLanding() {
   landed_.clear();
-  std::copy(num_offered_.begin(), num_offered_.end(), offers_left_.begin());
-  const auto num_layers = static_cast<int64_t>(geometry_.layers().size());
-  const int first = static_cast<int>(step_ % num_layers) * geometry_.num_experts();
-  const auto begin = std::lower_bound(missed_.begin(), missed_.end(), first);
-  std::rotate(missed_.begin(), begin, missed_.end());
+  if (!offers_) return;
+  const int first_layer = pools_.FirstLayer(step_);
+  for (int i = 0; i < pools_.num_classes(); ++i) {
+    num_given_[i] = 0;
+    num_early_[i] = pools_.NumEarly(i, first_layer, pools_.num_offered(i));
+  }
   for (const int number : missed_) {
-    int& offers = offers_left_[order_.ClassOf(number)];
-    if (offers == 0 || !policy_.Wants(number)) continue;
-    --offers;
+    const int layer = number / geometry_.num_experts();
+    const int landing_class = pools_.ClassOfLayer(layer);
+    const int num_there =
+        layer < first_layer ? num_early_[landing_class] : pools_.num_offered(landing_class);
+    if (num_given_[landing_class] >= num_there || !policy_.Wants(number)) continue;
+    ++num_given_[landing_class];
     landed_.push_back(number);
   }
 }

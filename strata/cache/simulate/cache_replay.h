@@ -14,6 +14,7 @@
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/policy/expert_order.h"
 #include "strata/cache/policy/expert_policy.h"
+#include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/simulate/cache_state.h"
 #include "strata/cache/simulate/replay_counts.h"
@@ -25,10 +26,8 @@ namespace strata {
 enum class AdmissionMode {
   // Whatever missed may be kept, at no cost: the reading of the miss has moved its bytes already.
   kEveryMiss,
-  // The same, as far as slots are offered: a share of each class's slots is empty at each step to
-  // land in, and holds no resident. Wanted misses take them in the order of the layers, which
-  // begins
-  // one layer later at every step.
+  // The same, as far as slots are offered (LandingPools): those of a step's pools are empty and hold
+  // no resident. Wanted misses take them in the order in which layers run.
   kLanding,
   // A copy after the step, which costs the bytes again; it shows `copy_steps` steps later.
   kCopies,
@@ -38,8 +37,10 @@ class CacheReplay {
  public:
   struct Options {
     AdmissionMode mode = AdmissionMode::kEveryMiss;
-    double offered_share = 0.03;  // Of a class's slots; at least one slot where it has two or more.
-    int copy_steps = 1;           // Steps that go by without victim and newcomer.
+    double offered_share = LandingPools::kDefaultShare;
+    // By layer, see LandingPools; empty: the size classes.
+    std::vector<int> landing_classes = {};
+    int copy_steps = 1;  // Steps that go by without victim and newcomer.
   };
 
   // Where slots are offered, the coldest of `residents` leave for them at first: `residents` are in
@@ -53,6 +54,8 @@ class CacheReplay {
   void Run(const RoutingLog& log);
   // From the next admission on.
   void SetCopySteps(int steps) { options_.copy_steps = steps; }
+  // With landing: whether slots are offered to the steps from now on.
+  void SetOffers(bool on) { offers_ = on; }
   // Whether a copy will still be under way when the next step has ended.
   bool busy() const { return !arriving_.empty() && arriving_.back().step > step_ + 1; }
   const ReplayCounts& counts() { return state_.counts(); }
@@ -63,6 +66,7 @@ class CacheReplay {
     int number = 0;
   };
 
+  void MakePools(absl::Span<const int> slots_of_class);
   void ShowArrivals();
   void SelectLanding();
   void Apply(const ExpertPolicy::Admission& admission);
@@ -72,11 +76,12 @@ class CacheReplay {
   const ExpertOrder order_;
   ExpertPolicy& policy_;
   CacheState state_;
-  std::vector<int> num_offered_;  // By size class.
-  std::vector<int> num_empty_;    // By size class, without those offered.
+  LandingPools pools_;
+  bool offers_ = true;
+  std::vector<int> num_empty_;  // By size class, without those offered.
   std::vector<int> missed_;
   std::vector<int> landed_;
-  std::vector<int> offers_left_;
+  std::vector<int> num_given_, num_early_;  // By landing class, of a step.
   std::deque<Arrival> arriving_;
   int64_t step_ = 0;
 };

@@ -13,12 +13,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/experts/routed_step.h"
 #include "strata/cache/policy/round_policy.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/policy/use_count_policies.h"
 #include "strata/cache/simulate/cache_replay.h"
 #include "strata/cache/simulate/cache_state.h"
 #include "strata/cache/simulate/replay_counts.h"
@@ -71,7 +73,9 @@ class Recount {
                        ", from step ", change.step));
     }
     state_.SetResident(change.expert, change.resident);
-    if (change.resident && change.cause == TraceResidency::Cause::kSwap) {
+    if (!change.resident) return absl::OkStatus();
+    if (change.cause == TraceResidency::Cause::kLanding) ++state_.counts().admissions;
+    if (change.cause == TraceResidency::Cause::kSwap) {
       ++state_.counts().admissions;
       ++state_.counts().copies;
       state_.counts().copy_bytes += geometry_.BlobBytes(change.expert);
@@ -104,6 +108,15 @@ class DelayFinder {
   std::map<int, int64_t> decided_;  // By newcomer: after which step.
 };
 
+void AddLandings(const TraceLandings& landings, RecordedRun& run) {
+  run.offering_steps.push_back(landings.step);
+  run.offered += landings.num_offered;
+  run.landed += static_cast<int64_t>(landings.landed.size());
+  for (const TraceLandings::Landed& landed : landings.landed) {
+    run.landed_bytes += run.header.identity.geometry.BlobBytes(landed.expert);
+  }
+}
+
 SwapRates RatesOf(const TraceRates& rates) {
   return {.copy_bytes_per_ns = rates.copy_bytes_per_ns,
           .miss_fixed_ns = rates.miss_fixed_ns,
@@ -124,6 +137,23 @@ std::vector<int> FirstResidents(const RecordedRun& run) {
   return residents;
 }
 
+ReplayCounts PredictLandings(const RoutingLog& log, const RecordedRun& run,
+                             absl::Span<const int> slots) {
+  const TierSettings& tier = run.header.tier;
+  DecayedCountPolicy policy(log.geometry(), tier.ranking, tier.uses_per_step);
+  CacheReplay replay(log.geometry(),
+                     {.mode = AdmissionMode::kLanding,
+                      .offered_share = tier.offered_share,
+                      .landing_classes = tier.landing_classes},
+                     slots, FirstResidents(run), policy);
+  for (size_t step = 0; step < log.num_steps(); ++step) {
+    replay.SetOffers(std::binary_search(run.offering_steps.begin(), run.offering_steps.end(),
+                                        static_cast<int64_t>(step)));
+    replay.Step(log.uses(step), log.num_tokens(step));
+  }
+  return replay.counts();
+}
+
 }  // namespace
 
 absl::StatusOr<RecordedRun> RecordedRun::Load(const std::string& path) {
@@ -142,6 +172,7 @@ absl::StatusOr<RecordedRun> RecordedRun::Load(const std::string& path) {
       delays.AddChange(*change, run.delays);
     }
     if (const auto* rates = std::get_if<TraceRates>(&*record)) run.rates.push_back(*rates);
+    if (const auto* landings = std::get_if<TraceLandings>(&*record)) AddLandings(*landings, run);
   }
   absl::StatusOr<ReplayCounts> counts = recount.Finish();
   if (!counts.ok()) return WithFile(counts.status(), path);
@@ -157,6 +188,7 @@ absl::StatusOr<ReplayCounts> PredictRun(const std::string& path, const RecordedR
   for (const TierSettings::Slot& slot : tier.slots) {
     ++slots[SizeClassOf(SizeClassesOf(geometry), slot.blob_bytes)];
   }
+  if (tier.offered_share > 0) return PredictLandings(log, run, slots);
   RoundPolicy policy(geometry,
                      {.adapt_every = std::max(1, tier.adapt_every),
                       .max_swaps = tier.adapt_every == 0 ? 0 : tier.max_swaps,

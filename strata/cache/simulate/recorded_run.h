@@ -24,7 +24,12 @@ struct RecordedRun {
     int steps = 0;
   };
   std::vector<Delay> delays;
-  // admissions, copies and copy_bytes are of swaps that showed.
+  // Of landing: the steps that offered slots, in order, and what came of it.
+  std::vector<int64_t> offering_steps;
+  int64_t offered = 0;
+  int64_t landed = 0;
+  int64_t landed_bytes = 0;
+  // admissions are swaps and landings that showed, copies and copy_bytes of swaps.
   ReplayCounts counts;
 
   // Errors of RoutingTraceReader, and bad_record for an expert that comes where one is, or leaves
@@ -33,8 +38,8 @@ struct RecordedRun {
 };
 
 // The same run predicted: from its routing, its settings, and what the machine was like, its rates,
-// how long copies took and after which steps it had time for a round. The policy decides afresh
-// what moves, and prompts lend no slots.
+// how long copies took and after which steps it had time for a round, or which steps offered slots
+// to land in. The policy decides afresh what moves, and prompts lend no slots.
 absl::StatusOr<ReplayCounts> PredictRun(const std::string& path, const RecordedRun& run);
 
 }  // namespace strata

@@ -21,10 +21,15 @@ TraceHeader TestTraceHeader(int num_experts) {
                  .margin = 0.25,
                  .ranking = {},
                  .seed_counts = {},
+                 .offered_share = 0.02,
+                 .landing_classes = {0, 1},
+                 .num_offered = {1, 0},
+                 .uses_per_step = {},
                  .notes = {{"placement", "registered"}, {"verify", "all"}}};
   header.tier.ranking.resize(size);
   std::iota(header.tier.ranking.rbegin(), header.tier.ranking.rend(), 0);
   header.tier.seed_counts.assign(size, 1.5f);
+  header.tier.uses_per_step.assign(size, 0.25f);
   return header;
 }
 

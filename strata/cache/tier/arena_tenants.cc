@@ -14,13 +14,14 @@ namespace strata {
 ArenaTenants::ArenaTenants(const Residency& residency, PinnedArena* arena)
     : residency_(residency),
       arena_(arena),
+      holds_all_(arena != nullptr && arena->num_experts() == residency.geometry().size()),
       num_places_for_swaps_(arena == nullptr ? 0 : arena->num_spare_places()),
       is_noted_(residency.geometry().size(), false) {
   noted_.reserve(is_noted_.size());
 }
 
 void ArenaTenants::NoteInSlot(int expert) {
-  if (arena_ == nullptr || is_noted_[expert]) return;
+  if (arena_ == nullptr || holds_all_ || is_noted_[expert]) return;
   is_noted_[expert] = true;
   noted_.push_back(expert);
 }

@@ -1,4 +1,5 @@
-// Sees to it that an arena is the complement of the slots: an expert that is served from a slot
+// Sees to it that an arena is the complement of the slots, unless it holds all experts from the
+// beginning: an expert that is served from a slot
 // gives its place in the arena back, however it came to have both. It is a newcomer that was copied
 // from there, by a swap or by a fill, or a victim that got its place and then stayed.
 //
@@ -41,6 +42,7 @@ class ArenaTenants {
  private:
   const Residency& residency_;
   PinnedArena* const arena_;
+  const bool holds_all_;
   const int num_places_for_swaps_;
   std::vector<int> noted_;
   std::vector<bool> is_noted_;  // By expert.

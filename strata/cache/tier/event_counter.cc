@@ -27,12 +27,23 @@ void EventCounter::OnSwapFailed(int64_t /*step*/, const Swap& /*swap*/) {
 }
 
 void EventCounter::OnCameBack(int64_t /*step*/, int expert, int /*slot*/, CameBy how) {
+  if (how == CameBy::kLanding) {
+    ++counters_.landings_shown;
+    return;
+  }
   ++counters_.fills;
   counters_.fill_bytes += geometry_.BlobBytes(expert);
   if (how == CameBy::kRefill) ++counters_.refilled;
 }
 
 void EventCounter::OnFillFailed(int64_t /*step*/, int /*expert*/) { ++counters_.fills_failed; }
+
+void EventCounter::OnOffered(int64_t /*step*/, int num_slots) { counters_.offered += num_slots; }
+
+void EventCounter::OnLanded(int64_t /*step*/, int expert, int /*slot*/) {
+  ++counters_.landed;
+  counters_.landed_bytes += geometry_.BlobBytes(expert);
+}
 
 void EventCounter::OnLent(int64_t /*step*/, int num_slots) { counters_.lent += num_slots; }
 

@@ -23,6 +23,8 @@ class EventCounter : public TierObserver {
   void OnSwapFailed(int64_t step, const SwapPolicy::Swap& swap) override;
   void OnCameBack(int64_t step, int expert, int slot, CameBy how) override;
   void OnFillFailed(int64_t step, int expert) override;
+  void OnOffered(int64_t step, int num_slots) override;
+  void OnLanded(int64_t step, int expert, int slot) override;
   void OnLent(int64_t step, int num_slots) override;
   void OnRefilled(int64_t ns) override;
   void OnPostponed(int64_t step) override;

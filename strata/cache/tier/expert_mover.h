@@ -47,6 +47,9 @@ class ExpertMover {
   // cannot be read. Both live until Take.
   virtual void StartAliases(absl::Span<const ExpertId> experts, absl::Span<bool> is_there) = 0;
   virtual void StartCopies(const Copies& copies) = 0;
+  // Compares slots, that nobody changes meanwhile, with their experts' source: kDataLoss when one
+  // differs. They live until Take.
+  virtual void StartChecks(absl::Span<const FillItem> slots) = 0;
 
   // From a start until Take; `running` until the work has ended, then Take does not block.
   virtual bool busy() const = 0;

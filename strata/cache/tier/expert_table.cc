@@ -54,6 +54,20 @@ absl::StatusOr<std::unique_ptr<ExpertTable>> ExpertTable::CreateWithImage(
   return table;
 }
 
+absl::StatusOr<std::unique_ptr<ExpertTable>> ExpertTable::CreateForSteps(
+    int num_experts, Device& device, const DeviceStream& stream) {
+  auto table = std::make_unique<ExpertTable>(num_experts);
+  table->device_ = &device;
+  table->stream_ = &stream;
+  table->patched_by_steps_ = true;
+  ASSIGN_OR_RETURN(table->image_, device.Allocate(std::max<int64_t>(1, num_experts) * kEntryBytes));
+  table->changed_.reserve(num_experts);
+  table->is_changed_.resize(num_experts, false);
+  table->patch_.reserve(num_experts);
+  RETURN_IF_ERROR(table->WriteImage());
+  return table;
+}
+
 ExpertTable::~ExpertTable() {
   if (device_ == nullptr) return;
   // The image is written until then.
@@ -127,6 +141,7 @@ absl::StatusOr<bool> ExpertTable::Heal(Wait wait) {
 void ExpertTable::Set(int number, const ExpertEntry& entry) {
   changes_.push_back({number, entry});
   changes_.back().entry.generation = entries_[number].generation + 1;
+  changes_.back().entry.landing = entries_[number].landing;
 }
 
 absl::Status ExpertTable::Commit() {
@@ -136,8 +151,38 @@ absl::Status ExpertTable::Commit() {
       return queued;
     }
   }
-  for (const Change& change : changes_) entries_[change.number] = change.entry;
+  for (const Change& change : changes_) {
+    entries_[change.number] = change.entry;
+    if (patched_by_steps_) NoteChanged(change.number);
+  }
   return absl::OkStatus();
+}
+
+void ExpertTable::NoteChanged(int number) {
+  if (is_changed_[number]) return;
+  is_changed_[number] = true;
+  changed_.push_back(number);
+}
+
+void ExpertTable::Mark(int number, uint8_t landing) {
+  CHECK(patched_by_steps_);
+  entries_[number].landing = landing;
+  NoteChanged(number);
+}
+
+void ExpertTable::BeginPatch() {
+  std::sort(changed_.begin(), changed_.end());
+  patch_.clear();
+  for (const int number : changed_) {
+    patch_.push_back({.number = number, .entry = entries_[number]});
+    is_changed_[number] = false;
+  }
+  changed_.clear();
+}
+
+void ExpertTable::PatchLost() {
+  for (const TablePatch& lost : patch_) NoteChanged(lost.number);
+  patch_.clear();
 }
 
 absl::Status ExpertTable::Queue() {
@@ -199,7 +244,28 @@ absl::Status ExpertTable::Release() {
   return absl::OkStatus();
 }
 
+absl::Status ExpertTable::CopyWholeImage() {
+  const auto bytes = absl::MakeConstSpan(reinterpret_cast<const std::byte*>(entries_.data()),
+                                         entries_.size() * kEntryBytes);
+  absl::Status copied = device_->CopyToDevice(image_.data(), bytes, *stream_);
+  if (copied.ok()) {
+    const absl::StatusOr<DeviceEvent> event = device_->Record(*stream_);
+    copied = event.ok() ? device_->Wait(*event) : event.status();
+  }
+  if (!copied.ok()) {
+    // It may still read the entries.
+    device_->Drain(*stream_);
+    device_->ClearError();
+    return copied;
+  }
+  for (const int number : changed_) is_changed_[number] = false;
+  changed_.clear();
+  patch_.clear();
+  return absl::OkStatus();
+}
+
 absl::Status ExpertTable::WriteImage() {
+  if (patched_by_steps_) return CopyWholeImage();
   if (patches_ == nullptr) return absl::OkStatus();
   unsure_.resize(size());
   std::iota(unsure_.begin(), unsure_.end(), 0);

@@ -9,11 +9,14 @@
 // copies, no entry has changed for the host, and each of them may be old or new in the image: until
 // a later Begin succeeds, which first writes them again, both places must stay good.
 //
+// An image may instead be written by the steps themselves: BeginPatch gives what has changed since
+// the step before, and the first kernel of the next step writes it, before anything reads it. Then
+// a change needs no buffer and cannot be refused.
+//
 // Used by the decode thread alone; nothing is allocated after warm-up. Device and pool outlive it.
 #ifndef STRATA_CACHE_TIER_EXPERT_TABLE_H_
 #define STRATA_CACHE_TIER_EXPERT_TABLE_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,31 +27,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "strata/cache/stage/stage_pool.h"
+#include "strata/cache/tier/expert_entry.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
 
 namespace strata {
 
-// What an entry points to. The host forms are those of HostForm.
-enum class EntryForm : uint8_t {
-  kSlot,
-  kRegistered,
-  kArena,
-  kPageable,
-  kStage,  // Nothing that kernels can read: the addresses are null, and the caller stages it.
-};
-constexpr int kNumEntryForms = 5;
 absl::string_view NameOf(EntryForm form);
-
-// As it lies in the image.
-struct ExpertEntry {
-  // Of the parts of the blob in their order: gate, up and down, or as the model has them.
-  std::array<const std::byte*, 3> parts = {};
-  uint32_t generation = 0;  // Counts the changes of this entry.
-  EntryForm form = EntryForm::kStage;
-  friend bool operator==(const ExpertEntry&, const ExpertEntry&) = default;
-};
-static_assert(sizeof(ExpertEntry) == 32, "kernels read entries of 32 bytes");
 
 class ExpertTable {
  public:
@@ -59,6 +44,11 @@ class ExpertTable {
                                                                       Device& device,
                                                                       const DeviceStream& stream,
                                                                       StagePool& patches);
+
+  // With an image that is patched by the steps, which all run on `stream`.
+  static absl::StatusOr<std::unique_ptr<ExpertTable>> CreateForSteps(int num_experts,
+                                                                     Device& device,
+                                                                     const DeviceStream& stream);
 
   ~ExpertTable();
 
@@ -75,11 +65,22 @@ class ExpertTable {
   // The generation is set here. An expert is set once between Begin and Commit.
   void Set(int number, const ExpertEntry& entry);
   absl::Status Commit();
+  // For landing, see ExpertEntry; where an expert is does not change its mark. With patches by
+  // steps.
+  void Mark(int number, uint8_t landing);
+
+  // With patches by steps: a step begins. From here on patch() is what its first kernel has to
+  // write, ascending by number, until the next call.
+  void BeginPatch();
+  absl::Span<const TablePatch> patch() const { return patch_; }
+  // It was not written: the next step gets it, too.
+  void PatchLost();
+  bool patched_by_steps() const { return patched_by_steps_; }
 
   // False while a refused change may be in the image or not: see above.
   bool is_sure() const { return unsure_.empty(); }
 
-  // Writes the whole image anew, waiting for buffers: at first, and after the stream has failed and
+  // Writes the whole image anew, waiting for what it needs: at first, and after the stream has failed and
   // was drained.
   absl::Status WriteImage();
 
@@ -97,6 +98,9 @@ class ExpertTable {
   absl::Status QueuePatch(absl::Span<const Change> changes, const StagePool::Stage& stage);
   // Ends the leases in limbo with an event behind all their copies; keeps them while there is none.
   absl::Status Release();
+  void NoteChanged(int number);
+  // Copies all entries to the image and waits for the end.
+  absl::Status CopyWholeImage();
   // Writes what the image is unsure of.
   absl::StatusOr<bool> Heal(Wait wait);
 
@@ -112,6 +116,12 @@ class ExpertTable {
   std::vector<StagePool::Stage> in_limbo_;  // Perhaps read by copies that no event stands for yet.
   std::vector<HostToDeviceCopy> copies_;
   DeviceEvent last_patch_;
+
+  // With patches by steps.
+  bool patched_by_steps_ = false;
+  std::vector<int> changed_;      // Since BeginPatch.
+  std::vector<bool> is_changed_;  // By number.
+  std::vector<TablePatch> patch_;
 };
 
 }  // namespace strata

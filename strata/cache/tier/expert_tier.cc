@@ -24,6 +24,9 @@ constexpr int kWaitedForChunk = 512;
 
 absl::StatusOr<std::unique_ptr<ExpertTable>> MakeTable(const ExpertTier::Options& options,
                                                        int num_experts, Device& device) {
+  if (options.patches_by_step) {
+    return ExpertTable::CreateForSteps(num_experts, device, *CHECK_NOTNULL(options.table_stream));
+  }
   if (options.table_stream == nullptr) return std::make_unique<ExpertTable>(num_experts);
   return ExpertTable::CreateWithImage(num_experts, device, *options.table_stream,
                                       *CHECK_NOTNULL(options.table_patches));
@@ -44,9 +47,13 @@ absl::StatusOr<std::unique_ptr<ExpertTier>> ExpertTier::Create(const Options& op
                                                    table->max_changes(), " changes"));
   }
   auto slots = SlotCache::Create(plan, geometry.size(), collaborators.device);
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<Residency> residency,
-      Residency::Create(options.aliases, geometry, collaborators.source, *slots, *table));
+  auto counts =
+      std::make_unique<DecayedCountPolicy>(geometry, options.hottest_first, options.uses_per_step);
+  ASSIGN_OR_RETURN(std::unique_ptr<Residency> residency,
+                   Residency::Create(options.aliases, geometry, collaborators.source, *slots,
+                                     *table, counts.get()));
+  // Rather than a patch of everything for the first step.
+  if (options.patches_by_step) RETURN_IF_ERROR(table->WriteImage());
   std::unique_ptr<CacheFiller> filler;
   std::unique_ptr<SlotChecker> checker;
   if (slots->num_slots() > 0) {
@@ -57,12 +64,13 @@ absl::StatusOr<std::unique_ptr<ExpertTier>> ExpertTier::Create(const Options& op
                                                   stages, options.filler.num_readers));
   }
   return std::unique_ptr<ExpertTier>(
-      new ExpertTier(options, geometry, std::move(slots), std::move(table), std::move(residency),
-                     collaborators, std::move(filler), std::move(checker)));
+      new ExpertTier(options, geometry, std::move(slots), std::move(table), std::move(counts),
+                     std::move(residency), collaborators, std::move(filler), std::move(checker)));
 }
 
 ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
                        std::unique_ptr<SlotCache> slots, std::unique_ptr<ExpertTable> table,
+                       std::unique_ptr<DecayedCountPolicy> counts,
                        std::unique_ptr<Residency> residency, const Collaborators& collaborators,
                        std::unique_ptr<CacheFiller> filler, std::unique_ptr<SlotChecker> checker)
     : options_(options),
@@ -70,6 +78,7 @@ ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
       device_(collaborators.device),
       slots_(std::move(slots)),
       table_(std::move(table)),
+      counts_(std::move(counts)),
       residency_(std::move(residency)),
       tenants_(*residency_, collaborators.arena),
       uses_(device_),
@@ -79,6 +88,7 @@ ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
       saving_listener_(ledger_),
       routing_(geometry, *table_, options.miss_path, counters_),
       allowance_(device_.properties().is_gpu ? 1 : options.swap_share),
+      step_uses_(geometry.size()),
       filler_(std::move(filler)),
       checker_(std::move(checker)) {
   if (!options.expected_uses.empty()) policy_.Seed(options.expected_uses);
@@ -94,6 +104,12 @@ ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
       std::min(table_->max_changes(), std::max(kWaitedForChunk, options.fill_chunk)));
   lender_ =
       std::make_unique<SlotLender>(SlotLender::Collaborators{*residency_, uses_, *fill_, journal_});
+  if (options.offered_share == 0) return;
+  landings_ = std::make_unique<SlotLandings>(
+      SlotLandings::Collaborators{*residency_, *mover_, tenants_, *counts_, journal_},
+      SlotLandings::PoolsOf(geometry, collaborators.source.files(), slots_->plan(),
+                            options.offered_share),
+      options.verify_landings);
 }
 
 ExpertTier::~ExpertTier() = default;
@@ -125,12 +141,16 @@ void ExpertTier::BeginStep() {
   CHECK(!in_step_) << "the step before has not ended";
   in_step_ = true;
   ++step_;
-  if (round_ == nullptr) return;
+  if (round_ == nullptr) {
+    table_->BeginPatch();
+    return;
+  }
   const Stopwatch stopwatch;
   const StepGap gap = GapBefore(step_, ExpertTable::Wait::kNever);
   const bool round_ends = step_ > 0 && step_ % options_.policy.adapt_every == 0;
   // Swaps that show now are judged by the uses of the rounds to come.
   if (round_ends) ledger_.EndRound();
+  EndUses(gap);
   LogOnce(round_->Advance(gap));
   LogOnce(fill_->Advance(gap));
   ChargeForMover();
@@ -139,11 +159,52 @@ void ExpertTier::BeginStep() {
   const bool lends = lender_->has_memory();
   if (round_ends) EndRound(lends, gap);
   if (!lends && round_->idle()) fill_->StartNext(options_.fill_chunk, gap);
+  if (MayOffer()) landings_->Offer(gap);
+  table_->BeginPatch();
+  uses_are_open_ = true;
   counters_.swap_round_ns += stopwatch.ns();
 }
 
+void ExpertTier::EndUses(const StepGap& gap) {
+  if (!std::exchange(uses_are_open_, false)) return;
+  const bool may_land = landings_ != nullptr;
+  if (may_land) landings_->EndStep();
+  const absl::Span<const ExpertPolicy::Admission> admissions =
+      counts_->EndStep({.uses = step_uses_.Sorted(),
+                        .candidates = may_land ? landings_->landed() : absl::Span<const int>(),
+                        .num_empty = may_land ? landings_->NumEmpty() : slots_->num_empty()});
+  step_uses_.Clear();
+  if (may_land) landings_->Show(admissions, gap);
+}
+
+bool ExpertTier::MayOffer() const {
+  // A fill has plans for empty slots, and what a loan has left behind may still write there.
+  return lands_now() && fill_->done() && round_->idle() && !lender_->has_memory();
+}
+
+absl::Span<const LandingOffer> ExpertTier::offers() const {
+  return landings_ == nullptr ? absl::Span<const LandingOffer>() : landings_->offers();
+}
+
+absl::Span<const LandingGroup> ExpertTier::groups() const {
+  return landings_ == nullptr ? absl::Span<const LandingGroup>() : landings_->groups();
+}
+
+absl::Status ExpertTier::AddLandings(absl::Span<const Landing> landings) {
+  if (landings_ != nullptr) return landings_->AddLandings(step_, landings);
+  if (landings.empty()) return absl::OkStatus();
+  return absl::InternalError("a step says that something has landed, and nothing was offered");
+}
+
+void ExpertTier::SetLanding(bool on) {
+  CHECK(!in_step_) << "admission changes between steps";
+  if (landings_ == nullptr) return;
+  EndUses(GapBefore(step_ + 1, ExpertTable::Wait::kNever));
+  landings_->SetOn(on);
+}
+
 void ExpertTier::EndRound(bool lends, const StepGap& gap) {
-  if (options_.policy.max_swaps == 0) return;
+  if (options_.policy.max_swaps == 0 || lands_now()) return;
   if (rates_.has_value()) {
     ++counters_.rounds;
     const bool fill_waits_or_is_done = fill_->done() || (fill_->paused() && !fill_->under_way());
@@ -177,6 +238,7 @@ void ExpertTier::DecideSwaps(const StepGap& gap) {
 void ExpertTier::CountUses(ExpertId expert, int uses, bool accepted) {
   const int number = geometry_.NumberOf(expert);
   routing_.Count(number, step_, uses);
+  step_uses_.Count(number, uses, accepted);
   if (!accepted) return;
   policy_.CountUses(number, uses);
   ledger_.CountUses(number, uses);
@@ -219,6 +281,8 @@ void ExpertTier::FirstTokenOut() {
 }
 
 absl::Status ExpertTier::FinishCopies(const StepGap& gap) {
+  EndUses(gap);
+  if (landings_ != nullptr) landings_->FinishChecks();
   WaitForMover();
   round_->DropUnstarted(gap);
   RETURN_IF_ERROR(round_->Advance(gap));
@@ -257,6 +321,11 @@ TierCounters ExpertTier::counters() const {
   counters.settled_predicted_ns = savings.settled_predicted_ns;
   counters.realized_saving_ns = savings.realized_ns;
   if (mover_ != nullptr) counters.waits_for_swaps = mover_->num_waits() - waits_between_steps_;
+  if (landings_ != nullptr) {
+    counters.landing_waits = landings_->num_waits();
+    counters.waits_for_swaps -= counters.landing_waits;
+    counters.landings_verified = landings_->num_verified();
+  }
   return counters;
 }
 

@@ -8,6 +8,10 @@
 //   ... tier.Entry(number) ...       // Where the experts of this step are.
 //   tier.CountUses(...);             // What the step used, any time before the next BeginStep.
 //   tier.EndStep(event);             // The event behind the step's work; empty when it has ended.
+// With patches by steps, all steps run on the stream of the table, the first kernel of each writes
+// patch() into the image, and misses may land (landing.h):
+//   ... tier.offers(), tier.groups(), tier.first_layer() ...
+//   tier.AddLandings(landings);      // When the result is known; none of a step that failed.
 // Steps may run on several streams: each event counts, not the last alone.
 // After warm-up a step allocates nothing. A step that runs a whole prompt is a step like any other.
 //
@@ -31,20 +35,25 @@
 #include "strata/cache/policy/saving_ledger.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
+#include "strata/cache/policy/use_count_policies.h"
 #include "strata/cache/stage/stage_pool.h"
 #include "strata/cache/tier/arena_tenants.h"
 #include "strata/cache/tier/event_counter.h"
+#include "strata/cache/tier/expert_entry.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/fill_queue.h"
+#include "strata/cache/tier/landing.h"
 #include "strata/cache/tier/residency.h"
 #include "strata/cache/tier/routing_counter.h"
 #include "strata/cache/tier/saving_listener.h"
 #include "strata/cache/tier/slot_cache.h"
+#include "strata/cache/tier/slot_landings.h"
 #include "strata/cache/tier/slot_lender.h"
 #include "strata/cache/tier/slot_loan.h"
 #include "strata/cache/tier/slot_uses.h"
 #include "strata/cache/tier/step_gap.h"
+#include "strata/cache/tier/step_uses.h"
 #include "strata/cache/tier/swap_allowance.h"
 #include "strata/cache/tier/swap_round.h"
 #include "strata/cache/tier/tier_counters.h"
@@ -76,6 +85,16 @@ class ExpertTier {
     // For an image of the table in device memory: see ExpertTable. Both or none.
     const DeviceStream* table_stream = nullptr;
     StagePool* table_patches = nullptr;
+    // The image is written by the steps themselves, on table_stream, and table_patches is null.
+    bool patches_by_step = false;
+    // With patches by step: of each class's slots, those offered for misses to land in. 0: none
+    // ever; what is used comes into slots by copies. Otherwise there are no swaps by copies.
+    double offered_share = 0;
+    // Slots in which something has landed: all are compared before they are shown, or a sample
+    // afterwards.
+    SlotVerify verify_landings = SlotVerify::kNone;
+    // By number, as a profile lets expect; empty: counts of landing begin at zero.
+    std::vector<float> uses_per_step;
     TierObserver* observer = nullptr;  // Hears the journal; may be null.
   };
 
@@ -118,7 +137,29 @@ class ExpertTier {
   // So many tokens of the step chose the expert, whose layer is a block number. Uses by tokens that
   // are not accepted are counted, but do not move the policy.
   void CountUses(ExpertId expert, int uses, bool accepted);
+  // Of the uses that are counted from now on: who served those that were missed.
+  void SetMissPath(MissPath path) { routing_.SetPath(path); }
   void EndStep(DeviceEvent event);
+  // With patches by step, from BeginStep to the next: what the step's first kernel writes into the
+  // image. Long after a fill or a loan, and when marks are given for the first time; RecoverTable
+  // writes the whole image instead and leaves it empty.
+  absl::Span<const TablePatch> patch() const { return table_->patch(); }
+  // The step that has begun, or did last, was not launched, or nobody knows whether its first
+  // kernel has run: the next one gets the patch, too.
+  void PatchLost() { table_->PatchLost(); }
+  // From BeginStep to AddLandings; without offers, in groups as well, while nothing may land. See landing.h: `groups` are by
+  // landing class, `first_layer` counts the layers that have experts.
+  absl::Span<const LandingOffer> offers() const;
+  absl::Span<const LandingGroup> groups() const;
+  // Whether anything ever may.
+  bool lands() const { return landings_ != nullptr; }
+  int first_layer() const { return landings_ == nullptr ? 0 : landings_->first_layer(); }
+  // What the step's result says has landed, before the next BeginStep: seen by that step, if the
+  // policy admits it. kInternal when it says what cannot be, kDataLoss when a slot of an earlier
+  // step differs from its expert's source; from then on nothing lands.
+  absl::Status AddLandings(absl::Span<const Landing> landings);
+  // Between steps: whether misses land, as they do at first, or swaps by copies bring experts.
+  void SetLanding(bool on);
   // Of the step that has begun, or did last; -1 before the first.
   int64_t step() const { return step_; }
 
@@ -150,9 +191,14 @@ class ExpertTier {
  private:
   ExpertTier(const Options& options, const ExpertGeometry& geometry,
              std::unique_ptr<SlotCache> slots, std::unique_ptr<ExpertTable> table,
-             std::unique_ptr<Residency> residency, const Collaborators& collaborators,
-             std::unique_ptr<CacheFiller> filler, std::unique_ptr<SlotChecker> checker);
+             std::unique_ptr<DecayedCountPolicy> counts, std::unique_ptr<Residency> residency,
+             const Collaborators& collaborators, std::unique_ptr<CacheFiller> filler,
+             std::unique_ptr<SlotChecker> checker);
 
+  // What the step before used and what has landed in it: decided once.
+  void EndUses(const StepGap& gap);
+  bool lands_now() const { return landings_ != nullptr && landings_->on(); }
+  bool MayOffer() const;
   // Asks the device what is still in use.
   StepGap GapBefore(int64_t next_step, ExpertTable::Wait wait) {
     uses_.Refresh();
@@ -172,6 +218,7 @@ class ExpertTier {
   Device& device_;
   const std::unique_ptr<SlotCache> slots_;
   const std::unique_ptr<ExpertTable> table_;
+  const std::unique_ptr<DecayedCountPolicy> counts_;
   const std::unique_ptr<Residency> residency_;
   ArenaTenants tenants_;
   SlotUses uses_;  // Ends before the memory that it is of.
@@ -192,6 +239,8 @@ class ExpertTier {
   const Stopwatch clock_;
   SwapAllowance allowance_;
   int64_t charged_ns_ = 0;  // Of the mover's time for swaps.
+  StepUses step_uses_;
+  bool uses_are_open_ = false;  // Of the step before, or the one that has begun.
 
   // All null without slots.
   const std::unique_ptr<CacheFiller> filler_;
@@ -199,7 +248,8 @@ class ExpertTier {
   std::unique_ptr<SwapRound> round_;
   std::unique_ptr<FillQueue> fill_;
   std::unique_ptr<SlotLender> lender_;
-  std::unique_ptr<ExpertMover> mover_;  // Its work uses what round and fill hold.
+  std::unique_ptr<SlotLandings> landings_;  // Null as well when nothing ever lands.
+  std::unique_ptr<ExpertMover> mover_;      // Its work uses what round and fill hold.
 };
 
 }  // namespace strata

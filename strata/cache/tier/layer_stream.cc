@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
+#include "strata/cache/host/expert_source.h"
 #include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/expert_layout.h"
 #include "strata/core/status_macros.h"
@@ -130,7 +131,8 @@ void LayerStream::PlacePart(int layer, int part, std::byte*& end) {
   const std::byte* source_end = nullptr;
   for (const int number : streamed_) {
     const std::byte*& address = entries_[number].parts[part];
-    if (address == source_end) {
+    // What lies behind a part must not move its successor off a multiple of 16.
+    if (address == source_end && bytes % ExpertSource::kPartAlignment == 0) {
       // In the file the experts of a layer follow each other.
       copies_.back().bytes += bytes;
     } else {

@@ -78,6 +78,8 @@ class LayerStream {
   absl::Span<const int64_t> PartBytes(int layer) const {
     return {layers_[layer].part_bytes.data(), static_cast<size_t>(layers_[layer].num_parts)};
   }
+  // Both buffers, for whoever runs steps between those of this stream, on the same kernels' stream.
+  absl::Span<std::byte> memory() { return {buffers_.data(), static_cast<size_t>(buffers_.size())}; }
   // Of the step: experts that are copied, or would be if they were chosen, and their bytes.
   int num_copied() const { return num_copied_; }
   int64_t bytes_copied() const { return bytes_copied_; }

@@ -40,6 +40,11 @@ void MoverThread::StartCopies(const Copies& copies) {
   Start();
 }
 
+void MoverThread::StartChecks(absl::Span<const FillItem> slots) {
+  checks_ = slots;
+  Start();
+}
+
 void MoverThread::Start() {
   CHECK(!std::exchange(busy_, true)) << "the mover is at work";
   worker_.Start();
@@ -57,16 +62,24 @@ ExpertMover::Outcome MoverThread::Take() {
   aliases_ = {};
   is_there_ = {};
   copies_ = {};
+  checks_ = {};
   return std::exchange(outcome_, Outcome());
 }
 
 void MoverThread::Work() {
   const Stopwatch stopwatch;
-  outcome_.status =
-      CatchRefusal([this] { return copies_.items.empty() ? InsertAliases() : Copy(); });
+  outcome_.status = CatchRefusal([this] { return WorkOnce(); });
   // Nobody waits for the events on behalf of this work any more.
   copies_.after.Clear();
   outcome_.work_ns = stopwatch.ns();
+}
+
+absl::Status MoverThread::WorkOnce() {
+  if (!copies_.items.empty()) return Copy();
+  if (checks_.empty()) return InsertAliases();
+  RETURN_IF_ERROR(checker_.Check(checks_));
+  outcome_.num_verified = static_cast<int>(checks_.size());
+  return absl::OkStatus();
 }
 
 absl::Status MoverThread::InsertAliases() {

@@ -28,6 +28,7 @@ class MoverThread : public ExpertMover {
 
   void StartAliases(absl::Span<const ExpertId> experts, absl::Span<bool> is_there) override;
   void StartCopies(const Copies& copies) override;
+  void StartChecks(absl::Span<const FillItem> slots) override;
   bool busy() const override { return busy_; }
   bool running() const override { return worker_.running(); }
   void Wait() override;
@@ -37,6 +38,7 @@ class MoverThread : public ExpertMover {
  private:
   void Start();
   void Work();
+  absl::Status WorkOnce();
   absl::Status InsertAliases();
   absl::Status Copy();
   absl::Status Verify();
@@ -51,6 +53,7 @@ class MoverThread : public ExpertMover {
   absl::Span<const ExpertId> aliases_;
   absl::Span<bool> is_there_;
   Copies copies_;
+  absl::Span<const FillItem> checks_;
   std::vector<Checksum> checksums_;
   std::vector<FillItem> sample_;
   Outcome outcome_;

@@ -1,6 +1,8 @@
 #include "strata/cache/tier/residency.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -39,8 +41,9 @@ EntryForm FormOf(HostForm form) {
 absl::StatusOr<std::unique_ptr<Residency>> Residency::Create(AliasRule rule,
                                                              const ExpertGeometry& geometry,
                                                              const ExpertSource& source,
-                                                             SlotCache& slots, ExpertTable& table) {
-  std::unique_ptr<Residency> residency(new Residency(rule, geometry, source, slots, table));
+                                                             SlotCache& slots, ExpertTable& table,
+                                                             ExpertPolicy* policy) {
+  std::unique_ptr<Residency> residency(new Residency(rule, geometry, source, slots, table, policy));
   for (int first = 0; first < geometry.size(); first += table.max_changes()) {
     const int end = std::min(geometry.size(), first + table.max_changes());
     ASSIGN_OR_RETURN(const bool begun, table.Begin(end - first, ExpertTable::Wait::kForBuffers));
@@ -54,12 +57,13 @@ absl::StatusOr<std::unique_ptr<Residency>> Residency::Create(AliasRule rule,
 }
 
 Residency::Residency(AliasRule rule, const ExpertGeometry& geometry, const ExpertSource& source,
-                     SlotCache& slots, ExpertTable& table)
+                     SlotCache& slots, ExpertTable& table, ExpertPolicy* policy)
     : rule_(rule),
       geometry_(geometry),
       source_(source),
       slots_(slots),
       table_(table),
+      policy_(policy),
       places_(geometry.size(), Place::kHost) {}
 
 ExpertEntry Residency::AliasOf(int expert) const {
@@ -73,16 +77,26 @@ ExpertEntry Residency::AliasOf(int expert) const {
 }
 
 ExpertEntry Residency::EntryInSlot(const Placement& placement) const {
-  ExpertEntry entry = {.form = EntryForm::kSlot};
-  const BlobLayout layout = source_.files().LayoutOf(IdOf(placement.expert));
+  const std::array<std::byte*, 3> parts = PartsInSlot(placement);
+  return {.parts = {parts[0], parts[1], parts[2]}, .form = EntryForm::kSlot};
+}
+
+std::array<std::byte*, 3> Residency::PartsInSlot(const Placement& placement) const {
+  std::array<std::byte*, 3> parts = {};
+  const BlobLayout layout = LayoutOf(placement.expert);
   for (int i = 0; i < layout.num_parts(); ++i) {
-    entry.parts[i] = slots_.data(placement.slot) + layout.offset(i);
+    parts[i] = slots_.data(placement.slot) + layout.offset(i);
   }
-  return entry;
+  return parts;
+}
+
+void Residency::SetPlace(int expert, Place place) {
+  places_[expert] = place;
+  if (policy_ != nullptr) policy_->SetPlace(expert, place);
 }
 
 void Residency::SetIdle(int expert) {
-  places_[expert] = slots_.IsResident(expert) ? Place::kSlot : Place::kHost;
+  SetPlace(expert, slots_.IsResident(expert) ? Place::kSlot : Place::kHost);
 }
 
 absl::StatusOr<bool> Residency::Leave(absl::Span<const Placement> leaving, ExpertTable::Wait wait) {

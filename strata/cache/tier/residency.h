@@ -9,16 +9,21 @@
 #ifndef STRATA_CACHE_TIER_RESIDENCY_H_
 #define STRATA_CACHE_TIER_RESIDENCY_H_
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "strata/cache/experts/expert_files.h"
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/host/expert_source.h"
+#include "strata/cache/policy/expert_policy.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/slot_cache.h"
+#include "strata/core/gguf/blob_layout.h"
 #include "strata/core/gguf/expert_layout.h"
 
 namespace strata {
@@ -37,11 +42,12 @@ class Residency {
     int slot = 0;
   };
 
-  // All entries point to the aliases.
+  // All entries point to the aliases. `policy` may be null; it is told where experts are.
   static absl::StatusOr<std::unique_ptr<Residency>> Create(AliasRule rule,
                                                            const ExpertGeometry& geometry,
                                                            const ExpertSource& source,
-                                                           SlotCache& slots, ExpertTable& table);
+                                                           SlotCache& slots, ExpertTable& table,
+                                                           ExpertPolicy* policy = nullptr);
 
   const ExpertGeometry& geometry() const { return geometry_; }
   SlotCache& slots() const { return slots_; }
@@ -49,13 +55,17 @@ class Residency {
   ExpertId IdOf(int expert) const { return geometry_.IdOf(expert); }
   // Where the expert lies in host memory.
   HostBlob LocateHost(int expert) const { return source_.Locate(IdOf(expert)); }
+  // How it lies in memory.
+  BlobLayout LayoutOf(int expert) const { return source_.files().LayoutOf(IdOf(expert)); }
+  // Where its parts are when it is in that slot.
+  std::array<std::byte*, 3> PartsInSlot(const Placement& placement) const;
   // For decisions, by number.
   absl::Span<const SwapPolicy::Place> places() const { return places_; }
   // Entry of an expert without a slot, as of now.
   ExpertEntry AliasOf(int expert) const;
 
   // Something will be done with the expert: no decision takes it up until it has been.
-  void SetBusy(int expert) { places_[expert] = SwapPolicy::Place::kBusy; }
+  void SetBusy(int expert) { SetPlace(expert, SwapPolicy::Place::kBusy); }
   // It was not, after all.
   void SetIdle(int expert);
   // The resident experts' entries point to their aliases, and their slots are draining. False, and
@@ -69,7 +79,8 @@ class Residency {
 
  private:
   Residency(AliasRule rule, const ExpertGeometry& geometry, const ExpertSource& source,
-            SlotCache& slots, ExpertTable& table);
+            SlotCache& slots, ExpertTable& table, ExpertPolicy* policy);
+  void SetPlace(int expert, SwapPolicy::Place place);
   ExpertEntry EntryInSlot(const Placement& placement) const;
 
   const AliasRule rule_;
@@ -77,6 +88,7 @@ class Residency {
   const ExpertSource& source_;
   SlotCache& slots_;
   ExpertTable& table_;
+  ExpertPolicy* const policy_;
   std::vector<SwapPolicy::Place> places_;
 };
 

@@ -21,13 +21,15 @@ class RoutingCounter {
                  TierCounters& counters);
 
   // Choices of expert `number` by so many tokens of that step. Steps ascend.
+  // Who serves the misses of steps from now on.
+  void SetPath(MissPath path) { path_ = path; }
   void Count(int number, int64_t step, int uses);
 
  private:
   const ExpertGeometry& geometry_;
   const ExpertTable& table_;
   TierCounters& counters_;
-  const MissPath path_;
+  MissPath path_;
   std::vector<int64_t> last_step_;  // By number: in which it was counted.
 };
 

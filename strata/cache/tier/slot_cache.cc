@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,8 +17,8 @@
 namespace strata {
 
 absl::string_view NameOf(SlotState state) {
-  constexpr absl::string_view kNames[kNumSlotStates] = {"empty", "copying", "resident", "draining",
-                                                        "lent"};
+  constexpr absl::string_view kNames[kNumSlotStates] = {"empty",    "copying", "resident",
+                                                        "draining", "lent",    "offered"};
   return kNames[static_cast<int>(state)];
 }
 
@@ -50,16 +52,27 @@ SlotCache::SlotCache(SlotPlan plan, int num_experts, DeviceMemory memory)
       slots_(plan_.num_slots()),
       slot_of_(num_experts, kNone),
       num_empty_(plan_.class_bytes().size(), 0),
+      num_kept_(plan_.class_bytes().size(), 0),
       first_empty_(plan_.class_bytes().size(), 0) {
   num_in_[static_cast<int>(SlotState::kEmpty)] = num_slots();
   for (int slot = 0; slot < num_slots(); ++slot) ++num_empty_[plan_.ClassOfSlot(slot)];
 }
 
 int SlotCache::FindEmpty(int size_class) {
-  if (num_empty_[size_class] == 0) return kNone;
+  if (num_empty_[size_class] <= num_kept_[size_class]) return kNone;
   int& slot = first_empty_[size_class];
   while (state(slot) != SlotState::kEmpty || plan_.ClassOfSlot(slot) != size_class) ++slot;
   return slot;
+}
+
+void SlotCache::FindEmptySlots(int size_class, int most, std::vector<int>& slots) const {
+  slots.clear();
+  most = std::min(most, num_empty_[size_class]);
+  for (int slot = first_empty_[size_class]; std::ssize(slots) < most; ++slot) {
+    if (state(slot) == SlotState::kEmpty && plan_.ClassOfSlot(slot) == size_class) {
+      slots.push_back(slot);
+    }
+  }
 }
 
 void SlotCache::StartCopy(int slot, int expert) {
@@ -82,6 +95,29 @@ void SlotCache::StartDraining(int slot) {
   CHECK(state(slot) == SlotState::kResident) << "slot " << slot << " is " << NameOf(state(slot));
   Forget(slot);
   SetState(slot, SlotState::kDraining);
+}
+
+void SlotCache::EndDraining(int slot) {
+  CHECK(state(slot) == SlotState::kDraining) << "slot " << slot << " is " << NameOf(state(slot));
+  SetState(slot, SlotState::kEmpty);
+}
+
+void SlotCache::Offer(int slot) {
+  CHECK(state(slot) == SlotState::kEmpty) << "slot " << slot << " is " << NameOf(state(slot));
+  SetState(slot, SlotState::kOffered);
+}
+
+void SlotCache::Withdraw(int slot) {
+  CHECK(state(slot) == SlotState::kOffered) << "slot " << slot << " is " << NameOf(state(slot));
+  SetState(slot, SlotState::kEmpty);
+}
+
+void SlotCache::Land(int slot, int expert) {
+  CHECK(state(slot) == SlotState::kOffered) << "slot " << slot << " is " << NameOf(state(slot));
+  CHECK_EQ(slot_of_[expert], kNone) << "expert " << expert << " has a slot already";
+  slots_[slot].expert = expert;
+  slot_of_[expert] = slot;
+  SetState(slot, SlotState::kCopying);
 }
 
 void SlotCache::Lend(int slot) {

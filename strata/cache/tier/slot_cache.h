@@ -6,7 +6,12 @@
 //     |                                                     Lend (empty too) v
 //     '------------------------------- TakeBack ---------------------------- lent
 //
-// A slot drains while its expert's table entry points elsewhere already, and steps that were
+//   empty --Offer--> offered --Land--> copying        draining --EndDraining--> empty
+//     ^-----Withdraw----'
+//
+// A slot is offered to a step that was begun: its kernels may store a missed expert there. The
+// step's result says which have landed: these are shown, or not, as copies are; the others are
+// empty again. A slot drains while its expert's table entry points elsewhere already, and steps that were
 // launched before may still read it: what is copied there waits for their event. An expert is in
 // one slot at most, and each transition is checked, so it has one operation at a time.
 //
@@ -28,8 +33,8 @@
 
 namespace strata {
 
-enum class SlotState { kEmpty, kCopying, kResident, kDraining, kLent };
-constexpr int kNumSlotStates = 5;
+enum class SlotState { kEmpty, kCopying, kResident, kDraining, kLent, kOffered };
+constexpr int kNumSlotStates = 6;
 absl::string_view NameOf(SlotState state);
 
 class SlotCache {
@@ -57,8 +62,12 @@ class SlotCache {
   int NumIn(SlotState state) const { return num_in_[static_cast<int>(state)]; }
   // By size class.
   absl::Span<const int> num_empty() const { return num_empty_; }
-  // The first empty slot of a size class.
+  // The first empty slot of a size class, beyond those that are kept.
   int FindEmpty(int size_class);
+  // So many empty slots of the size class are kept to be offered: FindEmpty leaves them.
+  void Keep(int size_class, int num_slots) { num_kept_[size_class] = num_slots; }
+  // The empty slots of the size class that lie first, at most so many, into `slots`.
+  void FindEmptySlots(int size_class, int most, std::vector<int>& slots) const;
 
   // The expert will be copied into a slot that is empty or draining.
   void StartCopy(int slot, int expert);
@@ -66,6 +75,15 @@ class SlotCache {
   void EndCopy(int slot, bool copied);
   // The resident expert's entry points elsewhere.
   void StartDraining(int slot);
+  // Nothing but steps that were launched before uses the slot, and whatever comes there waits for
+  // them.
+  void EndDraining(int slot);
+  // To the step that begins, which may write there.
+  void Offer(int slot);
+  // The step has ended: nothing has landed in the slot,
+  void Withdraw(int slot);
+  // or the expert has.
+  void Land(int slot, int expert);
   // An empty or draining slot serves as plain memory until TakeBack makes it empty.
   void Lend(int slot);
   void TakeBack(int slot);
@@ -86,6 +104,7 @@ class SlotCache {
   std::vector<int> slot_of_;  // By expert.
   std::array<int, kNumSlotStates> num_in_ = {};
   std::vector<int> num_empty_;    // By size class.
+  std::vector<int> num_kept_;     // By size class.
   std::vector<int> first_empty_;  // By size class: no slot before it is empty.
 };
 

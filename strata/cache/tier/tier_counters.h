@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
-#include "strata/cache/tier/expert_table.h"
+#include "strata/cache/tier/expert_entry.h"
 
 namespace strata {
 
@@ -53,6 +53,13 @@ struct TierCounters {
   int64_t fills = 0;  // Experts that came by a fill at start or a refill.
   int64_t fill_bytes = 0;
   int64_t fills_failed = 0;
+
+  int64_t offered = 0;  // Slots, of all steps; those of a step that took none as well.
+  int64_t landed = 0;   // Missed experts that a step has stored in an offered slot,
+  int64_t landed_bytes = 0;
+  int64_t landings_shown = 0;  // and those that stayed.
+  int64_t landings_verified = 0;
+  int64_t landing_waits = 0;  // For checks and places of victims.
 
   int64_t lent = 0;        // Slots, of all loans.
   int64_t refilled = 0;    // Experts that came back after a loan.

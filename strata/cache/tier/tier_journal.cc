@@ -40,6 +40,14 @@ void TierJournal::OnFillFailed(int64_t step, int expert) {
   for (TierObserver* listener : listeners_) listener->OnFillFailed(step, expert);
 }
 
+void TierJournal::OnOffered(int64_t step, int num_slots) {
+  for (TierObserver* listener : listeners_) listener->OnOffered(step, num_slots);
+}
+
+void TierJournal::OnLanded(int64_t step, int expert, int slot) {
+  for (TierObserver* listener : listeners_) listener->OnLanded(step, expert, slot);
+}
+
 void TierJournal::OnLent(int64_t step, int num_slots) {
   for (TierObserver* listener : listeners_) listener->OnLent(step, num_slots);
 }

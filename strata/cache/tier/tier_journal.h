@@ -26,6 +26,8 @@ class TierJournal : public TierObserver {
   void OnLeft(int64_t step, int expert, int slot, LeftFor why) override;
   void OnCameBack(int64_t step, int expert, int slot, CameBy how) override;
   void OnFillFailed(int64_t step, int expert) override;
+  void OnOffered(int64_t step, int num_slots) override;
+  void OnLanded(int64_t step, int expert, int slot) override;
   void OnLent(int64_t step, int num_slots) override;
   void OnRefilled(int64_t ns) override;
   void OnPostponed(int64_t step) override;

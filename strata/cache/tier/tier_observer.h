@@ -15,10 +15,11 @@ namespace strata {
 
 class TierObserver {
  public:
-  enum class LeftFor { kSwap, kLoan };
+  enum class LeftFor { kSwap, kLoan, kLanding };
   enum class CameBy {
     kFill,
-    kRefill,  // It had left for a loan.
+    kRefill,   // It had left for a loan.
+    kLanding,  // It landed there in the step before.
   };
 
   virtual ~TierObserver() = default;
@@ -42,6 +43,11 @@ class TierObserver {
   virtual void OnCameBack(int64_t /*step*/, int /*expert*/, int /*slot*/, CameBy /*how*/) {}
   // Its copy failed, or its slot was not right: it stays in host memory.
   virtual void OnFillFailed(int64_t /*step*/, int /*expert*/) {}
+
+  // So many slots are offered to the step.
+  virtual void OnOffered(int64_t /*step*/, int /*num_slots*/) {}
+  // The step stored the expert's bytes in an offered slot; OnCameBack says whether it stays.
+  virtual void OnLanded(int64_t /*step*/, int /*expert*/, int /*slot*/) {}
 
   virtual void OnLent(int64_t /*step*/, int /*num_slots*/) {}
   // What left for loans is back, or a loan has come in between, so long after the first token.

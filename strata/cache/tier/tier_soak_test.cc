@@ -42,7 +42,7 @@ TEST_P(TierSoakTest, ReadsNoWrongByteOfTinyExpertsThatAreLentAllTheTime) {
             .num_slots = 20,
             .num_used = 3,
             .steps_per_loan = 4,
-            .num_steps = TestSteps(600)});
+            .num_steps = TestSteps(200)});
 }
 
 INSTANTIATE_TEST_SUITE_P(Hosts, TierSoakTest,

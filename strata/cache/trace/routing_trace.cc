@@ -30,7 +30,6 @@ namespace strata {
 namespace {
 
 constexpr absl::string_view kMagic = "STRATRAC";
-constexpr uint32_t kVersion = 1;
 // A block ends with the record that reaches this.
 constexpr size_t kBlockBytes = 64 << 10;
 constexpr size_t kChecksumBytes = 16;
@@ -56,7 +55,7 @@ absl::StatusOr<std::unique_ptr<RoutingTraceWriter>> RoutingTraceWriter::Create(
 
 RoutingTraceWriter::RoutingTraceWriter(const TraceHeader& header, AtomicFile file)
     : geometry_(header.identity.geometry), file_(std::move(file)) {
-  frame_.Raw(kMagic).Number(kVersion);
+  frame_.Raw(kMagic).Number(kTraceVersion);
   error_ = file_.Append(frame_.bytes());
   AppendTraceHeader(header, payload_);
   EndBlock();
@@ -81,6 +80,11 @@ void RoutingTraceWriter::AddSwap(const TraceSwap& swap) {
 
 void RoutingTraceWriter::AddResidency(const TraceResidency& residency) {
   AppendTraceRecord(residency, payload_);
+  EndRecord();
+}
+
+void RoutingTraceWriter::AddLandings(const TraceLandings& landings) {
+  AppendTraceRecord(landings, payload_);
   EndRecord();
 }
 
@@ -124,16 +128,17 @@ absl::Status RoutingTraceReader::ReadHeader() {
   if (preamble.Text(kMagic.size()) != kMagic) {
     return InputError("bad_magic", "", "it is no routing trace: it does not begin with STRATRAC");
   }
-  const auto version = preamble.Number<uint32_t>();
+  version_ = preamble.Number<uint32_t>();
   if (preamble.failed()) return InputError("truncated", "", "the file ends in its first bytes");
-  if (version != kVersion) {
-    return InputError("bad_version", "",
-                      absl::StrCat("a trace of version ", version, "; known is ", kVersion));
+  if (version_ < 1 || version_ > kTraceVersion) {
+    return InputError(
+        "bad_version", "",
+        absl::StrCat("a trace of version ", version_, "; known are 1 to ", kTraceVersion));
   }
   position_ = file_->size() - static_cast<int64_t>(preamble.bytes_left());
   ASSIGN_OR_RETURN(const absl::Span<const std::byte> payload, NextBlock());
   LittleEndianReader block(payload);
-  ASSIGN_OR_RETURN(header_, ReadTraceHeader(block));
+  ASSIGN_OR_RETURN(header_, ReadTraceHeader(block, version_));
   if (block.bytes_left() > 0) {
     return InputError("bad_record", "", "bytes follow the trace's header");
   }
@@ -176,7 +181,7 @@ absl::StatusOr<std::optional<TraceRecord>> RoutingTraceReader::NextRecord() {
     if (payload.empty()) return std::nullopt;
     block_ = LittleEndianReader(payload);
   }
-  ASSIGN_OR_RETURN(TraceRecord record, ReadTraceRecord(geometry(), block_));
+  ASSIGN_OR_RETURN(TraceRecord record, ReadTraceRecord(geometry(), block_, version_));
   RETURN_IF_ERROR(CheckRecord(record));
   return record;
 }
@@ -189,12 +194,21 @@ absl::Status RoutingTraceReader::CheckRecord(const TraceRecord& record) {
     }
     last_step_ = step->number;
   }
-  const auto* change = std::get_if<TraceResidency>(&record);
-  if (change != nullptr && change->slot >= std::ssize(header_.tier.slots)) {
-    return InputError("bad_record", "",
-                      absl::StrCat("slot ", change->slot, " of ", header_.tier.slots.size()));
+  if (const auto* change = std::get_if<TraceResidency>(&record)) {
+    RETURN_IF_ERROR(CheckSlot(change->slot));
+  }
+  if (const auto* landings = std::get_if<TraceLandings>(&record)) {
+    for (const TraceLandings::Landed& landed : landings->landed) {
+      RETURN_IF_ERROR(CheckSlot(landed.slot));
+    }
   }
   return absl::OkStatus();
+}
+
+absl::Status RoutingTraceReader::CheckSlot(int slot) const {
+  if (slot < std::ssize(header_.tier.slots)) return absl::OkStatus();
+  return InputError("bad_record", "",
+                    absl::StrCat("slot ", slot, " of ", header_.tier.slots.size()));
 }
 
 absl::StatusOr<std::optional<TraceRecord>> RoutingTraceReader::Next() {

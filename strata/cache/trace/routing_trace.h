@@ -35,6 +35,7 @@ class RoutingTraceWriter {
   void AddRates(const TraceRates& rates);
   void AddSwap(const TraceSwap& swap);
   void AddResidency(const TraceResidency& residency);
+  void AddLandings(const TraceLandings& landings);
   const absl::Status& status() const { return error_; }
 
   // Once, at the end: only now the file gets its name. Without it there is none.
@@ -77,10 +78,12 @@ class RoutingTraceReader {
   absl::StatusOr<std::optional<TraceRecord>> NextRecord();
   // Against the header and the records before it.
   absl::Status CheckRecord(const TraceRecord& record);
+  absl::Status CheckSlot(int slot) const;
   // `status` with the file, unless that changed, which explains any error.
   absl::Status Explained(const absl::Status& status) const;
 
   const std::unique_ptr<FileMapping> file_;
+  uint32_t version_ = 0;
   TraceHeader header_;
   int64_t position_ = 0;  // Of the next block.
   int64_t read_to_ = 0;   // Pages before it are not in memory.

@@ -74,6 +74,7 @@ std::vector<TraceRecord> WriteSample() {
       TestStep(header.identity.geometry, 2, 1),
       TraceResidency{
           .step = 3, .expert = 3, .resident = true, .cause = TraceResidency::Cause::kSwap},
+      TraceLandings{.step = 3, .num_offered = 2, .landed = {{.expert = 6, .slot = 1}}},
       TestStep(header.identity.geometry, 7, 1)};
   const auto writer = Create(header);
   for (const TraceRecord& record : records) {
@@ -81,6 +82,7 @@ std::vector<TraceRecord> WriteSample() {
     if (const auto* rates = std::get_if<TraceRates>(&record)) writer->AddRates(*rates);
     if (const auto* swap = std::get_if<TraceSwap>(&record)) writer->AddSwap(*swap);
     if (const auto* change = std::get_if<TraceResidency>(&record)) writer->AddResidency(*change);
+    if (const auto* landings = std::get_if<TraceLandings>(&record)) writer->AddLandings(*landings);
   }
   const absl::Status status = writer->Finish();
   EXPECT_TRUE(status.ok()) << status;
@@ -175,9 +177,10 @@ TEST(RoutingTraceTest, WhatIsCutShortOrDamagedIsTold) {
 }
 
 // A file of these payloads, with right checksums.
-std::string FileOf(const std::vector<std::vector<std::byte>>& payloads) {
+std::string FileOf(const std::vector<std::vector<std::byte>>& payloads,
+                   uint32_t version = kTraceVersion) {
   LittleEndianWriter file;
-  file.Raw("STRATRAC").Number(uint32_t{1});
+  file.Raw("STRATRAC").Number(version);
   for (uint64_t number = 0; number < payloads.size(); ++number) {
     LittleEndianWriter checked;
     checked.Number(number).Raw(payloads[number]);
@@ -207,6 +210,27 @@ TEST(RoutingTraceTest, LooksAsDocumented) {
   writer->AddStep(TestStep(TestTraceHeader().identity.geometry, 4, 2));
   ASSERT_TRUE(writer->Finish().ok());
   EXPECT_EQ(Written(), FileOf({HeaderPayload(), StepPayload(4), {}}));
+}
+
+TEST(RoutingTraceTest, Version1IsReadAndKnowsNoLanding) {
+  TraceHeader header = TestTraceHeader();
+  header.tier.offered_share = 0;
+  header.tier.landing_classes.clear();
+  header.tier.num_offered.clear();
+  header.tier.uses_per_step.clear();
+  LittleEndianWriter writer;
+  AppendTraceHeader(header, writer);
+  // What version 2 has added: a share and three empty lists.
+  std::vector<std::byte> first = writer.bytes();
+  first.resize(first.size() - sizeof(double) - 3);
+  EXPECT_EQ(KindOfFile(FileOf({first, StepPayload(4), {}}, /*version=*/1)), "");
+  const auto reader = RoutingTraceReader::Open(TestPath());
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ((*reader)->header(), header);
+  LittleEndianWriter landings;
+  AppendTraceRecord(TraceLandings{.num_offered = 1}, landings);
+  EXPECT_EQ(KindOfFile(FileOf({first, landings.bytes(), {}}, /*version=*/1)), "bad_record");
+  EXPECT_EQ(KindOfFile(FileOf({HeaderPayload(), landings.bytes(), {}})), "");
 }
 
 TEST(RoutingTraceTest, BlocksInAnotherOrderAreTold) {
@@ -240,7 +264,7 @@ TEST(RoutingTraceTest, RefusesImpossibleContentUnderRightChecksums) {
 
 TEST(RoutingTraceTest, OtherFilesAreRefusedByWhatTheyAre) {
   EXPECT_EQ(KindOfFile("STRATRAC\2\0\0\0"), "truncated");
-  EXPECT_EQ(KindOfFile(std::string("STRATRAC\2\0\0\0", 12)), "bad_version");
+  EXPECT_EQ(KindOfFile(std::string("STRATRAC\3\0\0\0", 12)), "bad_version");
   EXPECT_EQ(KindOfFile(""), "bad_magic");
   EXPECT_EQ(ErrorKind(RoutingTraceReader::Open("/no/such").status()), "io");
 }

@@ -26,7 +26,14 @@
 namespace strata {
 namespace {
 
-enum class RecordType : uint8_t { kStep = 1, kRates = 2, kSwap = 3, kCame = 4, kLeft = 5 };
+enum class RecordType : uint8_t {
+  kStep = 1,
+  kRates = 2,
+  kSwap = 3,
+  kCame = 4,
+  kLeft = 5,
+  kLandings = 6
+};
 
 constexpr uint64_t kMaxInt = std::numeric_limits<int32_t>::max();
 constexpr uint64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
@@ -83,6 +90,16 @@ void AppendText(absl::string_view text, LittleEndianWriter& writer) {
   writer.Varint(text.size()).Raw(text);
 }
 
+void AppendLanding(const TierSettings& tier, LittleEndianWriter& writer) {
+  writer.Number(tier.offered_share);
+  writer.Varint(tier.landing_classes.size());
+  for (const int number : tier.landing_classes) writer.Varint(static_cast<uint64_t>(number));
+  writer.Varint(tier.num_offered.size());
+  for (const int offered : tier.num_offered) writer.Varint(static_cast<uint64_t>(offered));
+  writer.Varint(tier.uses_per_step.size());
+  for (const float uses : tier.uses_per_step) writer.Number(uses);
+}
+
 void AppendTier(const TierSettings& tier, LittleEndianWriter& writer) {
   writer.Varint(tier.slots.size());
   for (const TierSettings::Slot& slot : tier.slots) {
@@ -103,6 +120,7 @@ void AppendTier(const TierSettings& tier, LittleEndianWriter& writer) {
     AppendText(key, writer);
     AppendText(value, writer);
   }
+  AppendLanding(tier, writer);
 }
 
 bool AreDistinct(std::vector<int> numbers) {
@@ -141,6 +159,44 @@ absl::Status ReadNotes(FieldReader& fields, LittleEndianReader& reader, TierSett
     tier.notes.emplace(std::move(key), std::move(value));
   }
   return absl::OkStatus();
+}
+
+// Landing classes are numbered without a gap.
+absl::Status CheckLanding(const TierSettings& tier, const ExpertGeometry& geometry) {
+  if (!(0 <= tier.offered_share && tier.offered_share < 1)) {
+    return BadRecord("the header offers a share of the slots that is none");
+  }
+  if (!tier.landing_classes.empty() && tier.landing_classes.size() != geometry.layers().size()) {
+    return BadRecord("the header has other landing classes than layers");
+  }
+  std::vector<int> classes = tier.landing_classes;
+  std::sort(classes.begin(), classes.end());
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i] != static_cast<int>(i)) return BadRecord("the header lacks a landing class");
+  }
+  if (tier.num_offered.size() != classes.size()) {
+    return BadRecord("the header has other pools than landing classes");
+  }
+  if (!tier.uses_per_step.empty() &&
+      tier.uses_per_step.size() != static_cast<size_t>(geometry.size())) {
+    return BadRecord("the header has other expected uses than experts");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadLanding(const ExpertGeometry& geometry, LittleEndianReader& reader,
+                         TierSettings& tier) {
+  FieldReader fields(reader);
+  tier.offered_share = fields.Float<double>();
+  tier.landing_classes.resize(fields.Count(/*item_bytes=*/1));
+  for (int& number : tier.landing_classes) number = fields.Int();
+  tier.num_offered.resize(fields.Count(/*item_bytes=*/1));
+  for (int& offered : tier.num_offered) offered = fields.Int();
+  tier.uses_per_step.resize(fields.Count(sizeof(float)));
+  for (float& uses : tier.uses_per_step) uses = fields.Float<float>();
+  RETURN_IF_ERROR(fields.Check("the trace's header"));
+  return CheckLanding(tier, geometry);
 }
 
 absl::Status ReadTier(int num_experts, LittleEndianReader& reader, TierSettings& tier) {
@@ -226,6 +282,23 @@ absl::StatusOr<TraceRecord> ReadResidency(const ExpertGeometry& geometry, bool r
   return residency;
 }
 
+absl::StatusOr<TraceRecord> ReadLandings(const ExpertGeometry& geometry,
+                                         LittleEndianReader& reader) {
+  FieldReader fields(reader);
+  TraceLandings landings = {.step = fields.Int64()};
+  landings.num_offered = fields.Int();
+  landings.landed.resize(fields.Count(/*item_bytes=*/2));
+  for (TraceLandings::Landed& landed : landings.landed) {
+    landed.expert = fields.Int(static_cast<uint64_t>(geometry.size() - 1));
+    landed.slot = fields.Int();
+  }
+  RETURN_IF_ERROR(fields.Check("a record of landings"));
+  if (landings.landed.size() > static_cast<size_t>(landings.num_offered)) {
+    return BadRecord("more has landed than slots were offered");
+  }
+  return landings;
+}
+
 LittleEndianWriter& Begin(RecordType type, int64_t step, LittleEndianWriter& writer) {
   return writer.Number(static_cast<uint8_t>(type)).Varint(static_cast<uint64_t>(step));
 }
@@ -237,10 +310,13 @@ void AppendTraceHeader(const TraceHeader& header, LittleEndianWriter& writer) {
   AppendTier(header.tier, writer);
 }
 
-absl::StatusOr<TraceHeader> ReadTraceHeader(LittleEndianReader& reader) {
+absl::StatusOr<TraceHeader> ReadTraceHeader(LittleEndianReader& reader, uint32_t version) {
   TraceHeader header;
   ASSIGN_OR_RETURN(header.identity, ModelIdentity::Read(reader));
   RETURN_IF_ERROR(ReadTier(header.identity.geometry.size(), reader, header.tier));
+  if (version >= 2) {
+    RETURN_IF_ERROR(ReadLanding(header.identity.geometry, reader, header.tier));
+  }
   return header;
 }
 
@@ -282,8 +358,17 @@ void AppendTraceRecord(const TraceResidency& residency, LittleEndianWriter& writ
       .Varint(static_cast<uint64_t>(residency.cause));
 }
 
+void AppendTraceRecord(const TraceLandings& landings, LittleEndianWriter& writer) {
+  Begin(RecordType::kLandings, landings.step, writer)
+      .Varint(static_cast<uint64_t>(landings.num_offered))
+      .Varint(landings.landed.size());
+  for (const TraceLandings::Landed& landed : landings.landed) {
+    writer.Varint(static_cast<uint64_t>(landed.expert)).Varint(static_cast<uint64_t>(landed.slot));
+  }
+}
+
 absl::StatusOr<TraceRecord> ReadTraceRecord(const ExpertGeometry& geometry,
-                                            LittleEndianReader& reader) {
+                                            LittleEndianReader& reader, uint32_t version) {
   const auto type = reader.Number<uint8_t>();
   switch (static_cast<RecordType>(type)) {
     case RecordType::kStep:
@@ -295,6 +380,9 @@ absl::StatusOr<TraceRecord> ReadTraceRecord(const ExpertGeometry& geometry,
     case RecordType::kCame:
     case RecordType::kLeft:
       return ReadResidency(geometry, type == static_cast<uint8_t>(RecordType::kCame), reader);
+    case RecordType::kLandings:
+      if (version >= 2) return ReadLandings(geometry, reader);
+      break;
   }
   return BadRecord(absl::StrCat("there is no record of type ", type));
 }

@@ -5,6 +5,8 @@
 #ifndef STRATA_CACHE_TRACE_TRACE_CODEC_H_
 #define STRATA_CACHE_TRACE_TRACE_CODEC_H_
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/trace/trace_records.h"
@@ -12,8 +14,12 @@
 
 namespace strata {
 
+// Of what is written. Version 1 knew no landing, and is read as well.
+constexpr uint32_t kTraceVersion = 2;
+
 void AppendTraceHeader(const TraceHeader& header, LittleEndianWriter& writer);
-absl::StatusOr<TraceHeader> ReadTraceHeader(LittleEndianReader& reader);
+absl::StatusOr<TraceHeader> ReadTraceHeader(LittleEndianReader& reader,
+                                            uint32_t version = kTraceVersion);
 
 // Records are of the geometry: our own mistake otherwise.
 void AppendTraceRecord(const ExpertGeometry& geometry, const RoutedStep& step,
@@ -21,8 +27,10 @@ void AppendTraceRecord(const ExpertGeometry& geometry, const RoutedStep& step,
 void AppendTraceRecord(const TraceRates& rates, LittleEndianWriter& writer);
 void AppendTraceRecord(const TraceSwap& swap, LittleEndianWriter& writer);
 void AppendTraceRecord(const TraceResidency& residency, LittleEndianWriter& writer);
+void AppendTraceRecord(const TraceLandings& landings, LittleEndianWriter& writer);
 absl::StatusOr<TraceRecord> ReadTraceRecord(const ExpertGeometry& geometry,
-                                            LittleEndianReader& reader);
+                                            LittleEndianReader& reader,
+                                            uint32_t version = kTraceVersion);
 
 }  // namespace strata
 

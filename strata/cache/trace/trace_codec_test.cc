@@ -119,15 +119,18 @@ TEST(TraceCodecTest, RefusesStepsThatCannotBe) {
 }
 
 TEST(TraceCodecTest, RefusesOtherRecordsThatCannotBe) {
-  LittleEndianWriter unknown, newcomer, victim, cause, rate;
-  unknown.Number(uint8_t{6});
+  LittleEndianWriter unknown, newcomer, victim, cause, landed, rate;
+  unknown.Number(uint8_t{7});
   EXPECT_EQ(KindOf(unknown), "bad_record");
   newcomer.Number(uint8_t{3}).Varint(0).Varint(8).Varint(0).Varint(0).Number(0.0);
   EXPECT_EQ(KindOf(newcomer), "bad_record");
   victim.Number(uint8_t{3}).Varint(0).Varint(7).Varint(9).Varint(0).Number(0.0);
   EXPECT_EQ(KindOf(victim), "bad_record");
-  cause.Number(uint8_t{4}).Varint(0).Varint(7).Varint(0).Varint(4);
+  cause.Number(uint8_t{4}).Varint(0).Varint(7).Varint(0).Varint(5);
   EXPECT_EQ(KindOf(cause), "bad_record");
+  // More landed than slots were offered.
+  landed.Number(uint8_t{6}).Varint(0).Varint(1).Varint(2).Varint(0).Varint(0).Varint(1).Varint(1);
+  EXPECT_EQ(KindOf(landed), "bad_record");
   rate.Number(uint8_t{2}).Varint(0).Number(1.0).Number(1.0);
   rate.Number(std::numeric_limits<double>::quiet_NaN());
   EXPECT_EQ(KindOf(rate), "bad_record");
@@ -172,6 +175,11 @@ TEST(TraceCodecTest, RefusesHeadersThatCannotBe) {
   EXPECT_EQ(KindOfHeader(
                 [](TierSettings& tier) { tier.decay = std::numeric_limits<double>::infinity(); }),
             "bad_record");
+  EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.offered_share = 1; }), "bad_record");
+  EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.landing_classes = {0}; }), "bad_record");
+  EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.landing_classes = {0, 2}; }), "bad_record");
+  EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.num_offered = {1}; }), "bad_record");
+  EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.uses_per_step.pop_back(); }), "bad_record");
 }
 
 }  // namespace

@@ -37,6 +37,13 @@ struct TierSettings {
   // Either may be empty.
   std::vector<int> ranking;
   std::vector<float> seed_counts;
+  // How misses land, see LandingPools; a share of 0: they do not. A landing class for each layer
+  // that has experts, the slots that each class offers, and the uses of a step that counts of
+  // landing begin with, by number. All may be empty.
+  double offered_share = 0;
+  std::vector<int> landing_classes;
+  std::vector<int> num_offered;
+  std::vector<float> uses_per_step;
   // Whatever else should be known, for people. Keys and values are UTF-8 without control
   // characters, at most 64 KiB.
   std::map<std::string, std::string> notes;
@@ -72,12 +79,13 @@ struct TraceSwap {
 // swap leaves two of these, when the victim is gone and when the newcomer is visible.
 struct TraceResidency {
   enum class Cause {
-    kFill,    // Came with the fill at the start, or left to be verified or filled anew.
-    kSwap,    // Newcomer or victim.
-    kLend,    // Left because its slot was lent.
-    kRefill,  // Came back into a slot that was lent.
+    kFill,     // Came with the fill at the start, or left to be verified or filled anew.
+    kSwap,     // Newcomer or victim.
+    kLend,     // Left because its slot was lent.
+    kRefill,   // Came back into a slot that was lent.
+    kLanding,  // Landed there in the step before, or made way for what did.
   };
-  static constexpr int kNumCauses = 4;
+  static constexpr int kNumCauses = 5;
 
   int64_t step = 0;
   int expert = 0;
@@ -87,7 +95,22 @@ struct TraceResidency {
   friend bool operator==(const TraceResidency&, const TraceResidency&) = default;
 };
 
-using TraceRecord = std::variant<RoutedStep, TraceRates, TraceSwap, TraceResidency>;
+// So many slots were offered to the step for its misses to land in, and these did; which of them
+// stayed is told by the changes of residency after it. A step without one offered nothing.
+struct TraceLandings {
+  struct Landed {
+    int expert = 0;
+    int slot = 0;
+    friend bool operator==(const Landed&, const Landed&) = default;
+  };
+
+  int64_t step = 0;
+  int num_offered = 0;
+  std::vector<Landed> landed;  // In the order of landing; at most num_offered.
+  friend bool operator==(const TraceLandings&, const TraceLandings&) = default;
+};
+
+using TraceRecord = std::variant<RoutedStep, TraceRates, TraceSwap, TraceResidency, TraceLandings>;
 
 }  // namespace strata
 

@@ -16,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
+#include "strata/cache/tier/expert_entry.h"
 #include "strata/cache/tier/tier_counters.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/quartiles.h"
@@ -25,6 +26,7 @@
 #include "strata/core/status_macros.h"
 #include "strata/core/stopwatch.h"
 #include "strata/generate/benchmark/device_read.h"
+#include "strata/generate/benchmark/link_rate.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
 #include "strata/generate/engine/kv_type.h"
 #include "strata/generate/engine/sequence.h"
@@ -43,16 +45,23 @@ class DepthBench {
              const DepthResult& sizes)
       : engine_(engine), read_(read), options_(options), sequence_(engine), result_(sizes) {}
 
+  // Engines of models with experts.
+  TierCounters counters() const {
+    return engine_.experts() == nullptr ? TierCounters() : engine_.experts()->counters();
+  }
+
   absl::Status Repeat(bool is_counted) {
     sequence_.Rewind(0);
     const Stopwatch prompt;
     RETURN_IF_ERROR(FeedPrompt());
     const double prompt_seconds = prompt.seconds();
     const double host_before = engine_.step_figures().host_ms;
+    const TierCounters before = counters();
     const Stopwatch decode;
     RETURN_IF_ERROR(Decode());
     const double decode_seconds = decode.seconds();
     const double host_ms = engine_.step_figures().host_ms - host_before;
+    const TierCounters after = counters();
     const Stopwatch read;
     RETURN_IF_ERROR(read_.Run(result_.step_bytes(), options_.num_decode));
     const double read_seconds = read.seconds();
@@ -61,12 +70,26 @@ class DepthBench {
     result_.decode.push_back(decode_seconds);
     result_.read.push_back(read_seconds);
     result_.host_ms.push_back(host_ms / static_cast<double>(options_.num_decode));
+    AddPlacement(before, after);
     return absl::OkStatus();
   }
 
   const DepthResult& result() const { return result_; }
 
  private:
+  void AddPlacement(const TierCounters& before, const TierCounters& after) {
+    if (after.routed == before.routed) return;
+    const auto tokens = static_cast<double>(options_.num_decode);
+    const auto per_token = [tokens](int64_t count) { return static_cast<double>(count) / tokens; };
+    const auto missed_bytes = [](const TierCounters& counters) {
+      return counters.bytes_from(EntryForm::kRegistered) + counters.bytes_from(EntryForm::kArena);
+    };
+    result_.hit_share.push_back(static_cast<double>(after.hits - before.hits) /
+                                static_cast<double>(after.routed - before.routed));
+    result_.missed_bytes.push_back(per_token(missed_bytes(after) - missed_bytes(before)));
+    result_.landed.push_back(per_token(after.landed - before.landed));
+  }
+
   absl::Status FeedPrompt() {
     absl::Span<const TokenId> left =
         absl::MakeConstSpan(options_.ids).subspan(0, static_cast<size_t>(result_.depth));
@@ -134,10 +157,53 @@ Json HostShare(const DepthOptions& options, const DepthResult& result) {
   return Shares(result.host_ms, step_ms);
 }
 
+// What the machine allows, over what a token took: weights that all rows meet, keys and values from
+// device memory, and then hits from there while misses cross the link.
+Json BoundShare(const DepthOptions& options, const DepthResult& result) {
+  std::vector<double> bounds, taken;
+  const auto tokens = static_cast<double>(options.num_decode);
+  for (size_t i = 0; i < result.decode.size(); ++i) {
+    const double read_rate = static_cast<double>(result.step_bytes()) * tokens / result.read[i];
+    const double missed = result.missed_bytes[i];
+    const double hits = static_cast<double>(result.expert_bytes) - missed;
+    bounds.push_back(static_cast<double>(result.dense_bytes + result.kv_bytes) / read_rate +
+                     std::max(hits / read_rate, missed / result.link_bytes_per_s));
+    taken.push_back(result.decode[i] / tokens);
+  }
+  return Shares(bounds, taken);
+}
+
+Json PlacementReport(const DepthOptions& options, const DepthResult& result) {
+  return {{"hit_share", Spread(result.hit_share, 4)},
+          {"missed_bytes", Spread(result.missed_bytes, 0)},
+          {"landed", Spread(result.landed, 1)},
+          {"link_gbps", std::round(result.link_bytes_per_s / 1e8) / 10},
+          {"share_of_bound", BoundShare(options, result)}};
+}
+
 std::string Cell(const Json& spread, int digits, double factor = 1) {
   const auto value = [&](const char* name) { return spread[name].get<double>() * factor; };
   return absl::StrFormat("%.*f (%.*f to %.*f)", digits, value("median"), digits, value("q1"),
                          digits, value("q3"));
+}
+
+// Some of the experts have no slot.
+bool HasMisses(const CudaStepEngine& engine) {
+  const ExpertPlacement* const experts = engine.experts();
+  return experts != nullptr && experts->slots().num_slots() < experts->geometry().size();
+}
+
+// Depths with experts that have no slots: how well these did.
+std::string PlacementText(const Json& report) {
+  TextTable table("rrrrr");
+  table.AddRow({"depth", "hits %", "missed MB/token", "landed/token", "of the bound %"});
+  for (const Json& depth : report["depths"]) {
+    const Json& experts = depth["experts"];
+    table.AddRow({absl::StrCat(depth["depth"].get<int64_t>()), Cell(experts["hit_share"], 1, 100),
+                  Cell(experts["missed_bytes"], 1, 1e-6), Cell(experts["landed"], 1),
+                  Cell(experts["share_of_bound"], 1, 100)});
+  }
+  return table.ToString();
 }
 
 }  // namespace
@@ -160,8 +226,13 @@ absl::StatusOr<std::vector<DepthResult>> MeasureDepths(const GgufFile& file,
     most_bytes = std::max(most_bytes, size.step_bytes());
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<DeviceRead> read, DeviceRead::Create(device, most_bytes));
+  double link_bytes_per_s = 0;
+  if (HasMisses(engine)) {
+    ASSIGN_OR_RETURN(link_bytes_per_s, MeasureLink(device));
+  }
   std::vector<DepthResult> results;
-  for (const DepthResult& size : sizes) {
+  for (DepthResult& size : sizes) {
+    size.link_bytes_per_s = link_bytes_per_s;
     DepthBench bench(engine, *read, options, size);
     for (int repetition = 0; repetition <= options.repetitions; ++repetition) {
       RETURN_IF_ERROR(bench.Repeat(/*is_counted=*/repetition > 0));
@@ -192,6 +263,8 @@ Json DepthReport(const GgufFile& file, const CudaStepEngine& engine, const Depth
     report["routed"] = counters.routed;
   }
   for (const DepthResult& result : results) {
+    const Json experts =
+        result.link_bytes_per_s > 0 ? PlacementReport(options, result) : Json::object();
     const auto decode = static_cast<double>(options.num_decode);
     const double bytes = static_cast<double>(result.step_bytes()) * decode;
     report["depths"].push_back(
@@ -203,6 +276,7 @@ Json DepthReport(const GgufFile& file, const CudaStepEngine& engine, const Depth
          {"share_of_plain_read", Shares(result.read, result.decode)},
          {"host_ms", Spread(result.host_ms, 4)},
          {"host_share", HostShare(options, result)},
+         {"experts", experts},
          {"step_bytes",
           {{"dense", result.dense_bytes},
            {"experts", result.expert_bytes},
@@ -226,7 +300,12 @@ std::string DepthText(const Json& report) {
                   Cell(depth["plain_read_gbps"], 0), Cell(depth["share_of_plain_read"], 1, 100),
                   Cell(depth["host_share"], 1, 100)});
   }
-  return text + table.ToString();
+  text += table.ToString();
+  const Json& experts = report["depths"].front()["experts"];
+  if (experts.empty()) return text;
+  return absl::StrCat(text, "\n", report["slots"].get<int>(), " slots for ",
+                      report["experts"].get<int>(), " experts; the link reaches ",
+                      experts["link_gbps"].get<double>(), " GB/s\n\n", PlacementText(report));
 }
 
 }  // namespace strata

@@ -40,9 +40,13 @@ struct DepthResult {
   std::vector<double> decode;   // num_decode tokens,
   std::vector<double> read;     // and as many reads of a step's bytes.
   std::vector<double> host_ms;  // The host's own time in a step of the decode.
+  // Of a token of the decode: routed entries that slots served, as a share, bytes of experts that
+  // were read in host memory, and experts that landed.
+  std::vector<double> hit_share, missed_bytes, landed;
   int64_t dense_bytes = 0;      // Of a step: weights that all rows meet,
   int64_t expert_bytes = 0;     // experts that it was routed to,
   int64_t kv_bytes = 0;         // keys and values up to the depth.
+  double link_bytes_per_s = 0;  // 0 where all experts have slots.
   int64_t step_bytes() const { return dense_bytes + expert_bytes + kv_bytes; }
 };
 

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "gflags/gflags.h"
 #include "strata/cache/host/host_placement.h"
+#include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/tier/expert_mover.h"
@@ -39,6 +40,15 @@ DEFINE_int32(
     "Slots that each prompt borrows as working memory; they are refilled after its first token.");
 DEFINE_int32(adapt_every, 4, "Steps between two rounds of swaps.");
 DEFINE_int32(adapt_swaps, 32, "Swaps of a round at most; 0: slots do not follow the text.");
+DEFINE_bool(landing, true,
+            "On a GPU experts that have no slot are stored in one while they are read over the "
+            "link; otherwise they come by copies (--adapt_every, --adapt_swaps).");
+DEFINE_string(
+    miss, "read",
+    "On a GPU, who computes an expert that has no slot: read (the GPU, over the link), cpu "
+    "(the CPU where it lies, while the GPU computes the others), stage (the GPU, when it "
+    "has been copied there) or auto (read or cpu, what is faster while the model runs). Of "
+    "steps of one token; prompts read.");
 DEFINE_double(adapt_decay, 0.99, "Weight that a use keeps after each round, from 0 to below 1.");
 DEFINE_string(adapt_bytes, "", "What a round's swaps may copy, like 64MiB. Default: no limit.");
 DEFINE_string(
@@ -72,6 +82,14 @@ absl::StatusOr<ExpertPlacement::Prefill> ParsePrefill() {
   if (FLAGS_prefill == "on") return ExpertPlacement::Prefill::kOn;
   if (FLAGS_prefill == "off") return ExpertPlacement::Prefill::kOff;
   return UnknownValue("prefill", FLAGS_prefill, "auto, on and off");
+}
+
+absl::StatusOr<ExpertPlacement::Misses> ParseMiss() {
+  if (FLAGS_miss == "read") return ExpertPlacement::Misses::kRead;
+  if (FLAGS_miss == "cpu") return ExpertPlacement::Misses::kCpu;
+  if (FLAGS_miss == "stage") return ExpertPlacement::Misses::kStage;
+  if (FLAGS_miss == "auto") return ExpertPlacement::Misses::kAuto;
+  return UnknownValue("miss", FLAGS_miss, "read, cpu, stage and auto");
 }
 
 absl::StatusOr<SlotVerify> ParseVerify() {
@@ -137,15 +155,18 @@ absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags() {
   ASSIGN_OR_RETURN(options.verify, ParseVerify());
   ASSIGN_OR_RETURN(options.swaps, ParseSwaps());
   ASSIGN_OR_RETURN(options.host, ParseHost());
+  ASSIGN_OR_RETURN(options.misses, ParseMiss());
+  if (FLAGS_landing) options.offered_share = LandingPools::kDefaultShare;
   return options;
 }
 
 FlagGroup ExpertFlagGroup() {
-  return {.title = "Experts",
-          .flags = {"expert_cache SIZE", "expert_profile FILE", "pack DIR"},
-          .rare = {"expert_source NAME", "mmap_experts", "host_experts SIZE", "pin_budget SIZE",
-                   "stage_memory NAME", "prefill NAME", "verify NAME", "lend", "adapt_every",
-                   "adapt_swaps", "adapt_decay X", "adapt_bytes SIZE", "dump_routing FILE"}};
+  return {
+      .title = "Experts",
+      .flags = {"expert_cache SIZE", "expert_profile FILE", "pack DIR", "miss NAME"},
+      .rare = {"expert_source NAME", "mmap_experts", "host_experts SIZE", "pin_budget SIZE",
+               "stage_memory NAME", "prefill NAME", "verify NAME", "lend", "adapt_every",
+               "adapt_swaps", "adapt_decay X", "adapt_bytes SIZE", "landing", "dump_routing FILE"}};
 }
 
 }  // namespace strata

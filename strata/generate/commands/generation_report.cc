@@ -60,6 +60,13 @@ void AddRouting(const TierCounters& before, const TierCounters& now, Json& stats
        Milliseconds(now.settled_predicted_ns - before.settled_predicted_ns)},
       {"realized_saving_ms", Milliseconds(now.realized_saving_ns - before.realized_saving_ns)},
       {"waits", now.waits_for_swaps - before.waits_for_swaps}};
+  // Of landing: slots of all steps, experts that a step stored in them, and those that stayed.
+  stats["landing"] = {{"offered", now.offered - before.offered},
+                      {"landed", now.landed - before.landed},
+                      {"bytes", now.landed_bytes - before.landed_bytes},
+                      {"kept", now.landings_shown - before.landings_shown},
+                      {"verified", now.landings_verified - before.landings_verified},
+                      {"waits", now.landing_waits - before.landing_waits}};
   stats["lent"] = now.lent - before.lent;
   stats["refilled"] = now.refilled - before.refilled;
   stats["refill_ms"] = Milliseconds(static_cast<double>(now.refill_ns - before.refill_ns));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,7 +20,11 @@
 #include "absl/types/span.h"
 #include "cuda_runtime_api.h"
 #include "glog/logging.h"
+#include "strata/cache/policy/landing_pools.h"
+#include "strata/cache/tier/expert_entry.h"
 #include "strata/cache/tier/expert_table.h"
+#include "strata/cache/tier/landing.h"
+#include "strata/cache/tier/tier_counters.h"
 #include "strata/core/cuda_status.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
@@ -35,12 +40,14 @@
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_region.h"
 #include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/gpu_memory_use.h"
 #include "strata/generate/cuda/prompt_step.h"
 #include "strata/generate/cuda/step_graph.h"
 #include "strata/generate/cuda/step_memory.h"
 #include "strata/generate/engine/step.h"
 #include "strata/generate/kernels/cuda/block_codes.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
+#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/prompt_rows.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
@@ -76,9 +83,20 @@ cudaStream_t HandleOf(const DeviceStream& stream) {
   return static_cast<cudaStream_t>(stream.handle());
 }
 
-StepBlockLayout LayoutOf(const ModelGraph& graph) {
-  StepBlockLayout layout = {.num_rotations = static_cast<int>(graph.rotations.size()),
-                            .max_page_patches = kMaxRows};
+// Changes of the expert table that a step's block has room for: swaps of a few rounds, or a chunk of
+// a fill. More come by a copy of the whole table.
+constexpr int kMaxExpertPatches = 256;
+
+StepBlockLayout LayoutOf(const ModelGraph& graph, double offered_share) {
+  const auto num_layers = static_cast<int>(graph.experts.layers().size());
+  const double num_experts = static_cast<double>(num_layers) * graph.experts.num_experts();
+  StepBlockLayout layout = {
+      .num_rotations = static_cast<int>(graph.rotations.size()),
+      // A landing class has a layer at least, and one offer more than its share at most.
+      .max_landing_groups = offered_share > 0 ? num_layers : 0,
+      .max_offers = static_cast<int>(std::ceil(num_experts * offered_share)) + num_layers,
+      .max_page_patches = kMaxRows,
+      .max_expert_patches = num_layers > 0 ? kMaxExpertPatches : 0};
   CHECK_LE(layout.num_rotations, StepBlockLayout::kMaxRotations);
   for (int i = 0; i < layout.num_rotations; ++i) {
     layout.rotation_dims[i] = graph.rotations[static_cast<size_t>(i)].angles.num_dims;
@@ -111,11 +129,12 @@ absl::StatusOr<int64_t> CudaWorkspaceBytes(const ModelGraph& graph, KvType kv_ty
   HostDevice unused;  // Of which no memory is taken.
   const DeviceKv kv(unused, kv_type, graph, max_context);
   DeviceRegion steps;
-  LayStepMemory(graph, kv, LayoutOf(graph), steps);
+  const StepBlockLayout layout = LayoutOf(graph, LandingPools::kDefaultShare);
+  LayStepMemory(graph, kv, layout, steps);
   if (!CheckPromptKernelsRun(graph, kPlannedCapability).ok()) return steps.bytes();
   if (prompt_batch == 0) prompt_batch = kCudaPromptBatch;
   return steps.bytes() +
-         PromptStep::DeviceBytes(graph, LayoutOf(graph), PromptRows(prompt_batch, max_context));
+         PromptStep::DeviceBytes(graph, layout, PromptRows(prompt_batch, max_context));
 }
 
 absl::StatusOr<std::unique_ptr<CudaEngine>> CudaEngine::Create(const CudaEngineOptions& options,
@@ -139,14 +158,17 @@ CudaEngine::CudaEngine(const CudaEngineOptions& options, const GgufFile& file,
       prompt_batch_(options.engine.prompt_batch > 0 ? options.engine.prompt_batch
                                                     : kCudaPromptBatch),
       kv_(device, options.engine.kv_type, graph, max_context_),
-      layout_(LayoutOf(graph)),
+      layout_(LayoutOf(graph, options.experts.offered_share)),
       pin_budget_(std::numeric_limits<int64_t>::max(), "the engine's own memory"),
       host_memory_(device, pin_budget_) {
   for (const Rotation& rotation : graph.rotations) rotary_.emplace_back(rotation.angles);
 }
 
 CudaEngine::~CudaEngine() {
-  if (chunk_.has_value()) device_.Drain(chunk_->event);
+  if (!chunk_.has_value()) return;
+  // It waits for the answers.
+  if (chunk_->is_served) misses_.Serve().IgnoreError();
+  device_.Drain(chunk_->event);
 }
 
 absl::Status CudaEngine::Prepare() {
@@ -161,16 +183,36 @@ absl::Status CudaEngine::Prepare() {
   EndStartPart("workspace");
   ExpertPlacement::Options experts = options_.experts;
   experts.streams_layers = prompt_ != nullptr;
+  experts.patches_by_step = true;
   ASSIGN_OR_RETURN(experts_, ExpertPlacement::Create(experts, file_, graph_, device_,
                                                      graph_.experts.empty() ? nullptr : &stream_));
   RETURN_IF_ERROR(CheckExpertsReadable());
+  if (experts_ == nullptr || !experts_->lands()) outputs_.landed = nullptr;
+  if (experts_ != nullptr) {
+    RETURN_IF_ERROR(misses_.Start(options_.experts.misses, options_.engine.num_threads, graph_,
+                                  *experts_, memory_, device_));
+  }
   EndStartPart("experts");
   RETURN_IF_ERROR(MakeLayers());
   // What no kernel runs is found now, not after a prompt was read.
   ASSIGN_OR_RETURN(const Recorded* decode, RecordedFor({.rows = 1, .wanted = 1}));
   figures_.nodes = decode->graph.num_nodes();
   EndStartPart("recording");
+  TellOfMemory();
   return absl::OkStatus();
+}
+
+void CudaEngine::TellOfMemory() {
+  if (experts_ == nullptr) return;
+  const absl::StatusOr<DeviceMemoryInfo> memory = device_.GetMemoryInfo();
+  if (!memory.ok()) return;
+  const GpuMemoryUse use = {.weights = weights_->bytes() + embedding_device_.size(),
+                            .kv = kv_.bytes(),
+                            .workspace = workspace_bytes(),
+                            .slots = experts_->slots().bytes(),
+                            .free = memory->free_bytes,
+                            .total = memory->total_bytes};
+  LOG(INFO) << use.Describe();
 }
 
 void CudaEngine::EndStartPart(std::string name) {
@@ -191,8 +233,13 @@ absl::Status CudaEngine::MakeLayers() {
       .outputs = outputs_,
       .embedding = embedding_,
       .layout = layout_,
+      .mail = misses_.mail(),
+      .part_offsets = misses_.part_offsets(),
       .block = block_memory_,
       .expert_table = experts_ == nullptr ? nullptr : experts_->table_image(),
+      .fetches_misses = HasMisses(),
+      .fetch_memory =
+          layer_stream() == nullptr ? absl::Span<std::byte>() : layer_stream()->memory(),
       .stream = stream});
   if (prompt_ != nullptr) {
     prompt_layers_ = std::make_unique<CudaPromptLayers>(CudaPromptLayers::Collaborators{
@@ -207,6 +254,10 @@ absl::Status CudaEngine::MakeLayers() {
         .stream = {.stream = stream.stream}});
   }
   return absl::OkStatus();
+}
+
+bool CudaEngine::HasMisses() const {
+  return experts_ != nullptr && experts_->slots().num_slots() < experts_->geometry().size();
 }
 
 absl::Status CudaEngine::PlaceEmbedding() {
@@ -253,6 +304,8 @@ absl::Status CudaEngine::MakeStepMemory() {
     block_memory_ = pinned.Take<std::byte>(layout_.bytes());
     outputs_.result = pinned.Take<DeviceStepResult>(1);
     outputs_.choices = pinned.Take<std::byte>(ChoicesBytes(graph_, kMaxRows));
+    outputs_.landed = pinned.Take<std::byte>(LandedBytes(layout_));
+    misses_.LayMailbox(graph_, pinned);
     outputs_.logits = pinned.Take<float>(kMaxRows * graph_.vocabulary);
     outputs_.hidden_states = pinned.Take<float>(kMaxRows * graph_.width + 4);
   };
@@ -337,7 +390,10 @@ absl::Status CudaEngine::Launch(const StepBatch& batch) {
   choices_.resize(graph_.experts.layers().size());
   for (std::vector<uint16_t>& choices : choices_) choices.clear();
   if (experts_ != nullptr) experts_->BeginStep();
+  landed_.clear();
+  was_served_ = IsDecode(batch) && misses_.ServesNext();
   outcome_ = RunBatch(batch);
+  if (experts_ != nullptr && !outcome_.ok()) experts_->PatchLost();
   // The event of the last work on the stream, whatever became of it.
   if (experts_ != nullptr) {
     const absl::StatusOr<DeviceEvent> work = device_.Record(stream_);
@@ -348,6 +404,10 @@ absl::Status CudaEngine::Launch(const StepBatch& batch) {
 
 bool CudaEngine::IsPrompt(const StepBatch& batch) const {
   return prompt_ != nullptr && (in_prompt_ || std::ssize(batch.rows) > kMaxRows);
+}
+
+bool CudaEngine::IsDecode(const StepBatch& batch) const {
+  return batch.rows.size() == 1 && !IsPrompt(batch);
 }
 
 size_t CudaEngine::NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const {
@@ -390,6 +450,8 @@ absl::Status CudaEngine::LaunchChunk(const StepBatch& batch, absl::Span<const St
     chunk.shape.copies_logits |= NeedsLogits(row);
   }
   chunk.is_prompt = IsPrompt(batch);
+  chunk.is_served = chunk.shape.mails_misses = was_served_;
+  chunk.start = start;
   RETURN_IF_ERROR(chunk.is_prompt ? LaunchPrompt(chunk, batch.should_stop) : LaunchRecorded(chunk));
   ASSIGN_OR_RETURN(chunk.event, device_.Record(stream_));
   chunk_ = std::move(chunk);
@@ -403,10 +465,31 @@ absl::Status CudaEngine::LaunchRecorded(Chunk& chunk) {
   chunk.fault_texts = &recorded->fault_texts;
   chunk.choices = outputs_.choices;
   RETURN_IF_ERROR(WriteBlock(chunk.rows));
+  if (chunk.is_served) misses_.BeginStep();
+  chunk.may_land = outputs_.landed != nullptr && chunk.rows.size() == batch_.rows.size();
+  RETURN_IF_ERROR(WritePlacement(chunk.may_land));
   return recorded->graph.Launch(HandleOf(stream_));
 }
 
+absl::Status CudaEngine::WritePlacement(bool may_land) {
+  if (experts_ == nullptr) return absl::OkStatus();
+  if (may_land) {
+    CHECK(block_->OfferLandings(experts_->first_layer(), experts_->landing_groups(),
+                                experts_->offers()));
+  }
+  for (const TablePatch& patch : experts_->patch()) {
+    const auto* const entry = reinterpret_cast<const std::byte*>(&patch.entry);
+    if (!block_->PatchExpert(patch.number, absl::MakeConstSpan(entry, sizeof(patch.entry)))) {
+      return experts_->RecoverTable();
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CudaEngine::LaunchPrompt(Chunk& chunk, const std::function<bool()>* should_stop) {
+  if (experts_ != nullptr && !experts_->patch().empty()) {
+    RETURN_IF_ERROR(experts_->RecoverTable());
+  }
   prompt_->Clear();
   for (const StepRow& row : chunk.rows) {
     RETURN_IF_ERROR(AddRow(row, prompt_->NextBlock()).status());
@@ -478,7 +561,11 @@ void CudaEngine::WriteAngles(int rotation, int64_t position, absl::Span<float> a
 
 absl::Status CudaEngine::FinishChunk() {
   const Chunk chunk = *std::exchange(chunk_, std::nullopt);
+  const absl::Status served = chunk.is_served ? misses_.Serve() : absl::OkStatus();
   RETURN_IF_ERROR(device_.Wait(chunk.event));
+  if (chunk.is_served) RETURN_IF_ERROR(misses_.CheckInTime());
+  RETURN_IF_ERROR(served);
+  if (IsDecode(batch_)) misses_.AddStep(MsSince(chunk.start));
   const Clock::time_point start = Clock::now();
   const absl::Status status = TakeOutputs(chunk);
   figures_.host_ms += MsSince(start);
@@ -494,6 +581,7 @@ absl::Status CudaEngine::TakeOutputs(const Chunk& chunk) {
     return NotFiniteError((*chunk.fault_texts)[operation]);
   }
   TakeChoices(chunk);
+  if (chunk.may_land) TakeLandings();
   int wanted = 0;
   for (const StepRow& row : chunk.rows) {
     if (!WantsOutput(row)) continue;
@@ -527,6 +615,13 @@ absl::Status CudaEngine::Draw(const StepRow& row, int wanted_index) {
   return absl::OkStatus();
 }
 
+void CudaEngine::TakeLandings() {
+  const auto* const count = reinterpret_cast<const DeviceLandingCount*>(outputs_.landed);
+  const auto* const landings = reinterpret_cast<const Landing*>(count + 1);
+  CHECK(0 <= count->count && count->count <= layout_.max_offers) << count->count;
+  landed_.assign(landings, landings + count->count);
+}
+
 void CudaEngine::TakeChoices(const Chunk& chunk) {
   const auto* from = reinterpret_cast<const int32_t*>(chunk.choices);
   const int64_t count = NumChoices(graph_, chunk.shape.rows);
@@ -546,7 +641,9 @@ absl::StatusOr<const StepResult*> CudaEngine::Finish() {
   if (unchanged.ok() && experts_ != nullptr) unchanged = experts_->CheckUnchanged();
   if (!unchanged.ok()) outcome_ = unchanged;
   if (ErrorKind(outcome_) == "nan_logits") outcome_ = WithFile(outcome_, file_.path());
+  if (!outcome_.ok()) landed_.clear();
   EndBatch(outcome_);
+  if (experts_ != nullptr) outcome_.Update(experts_->AddLandings(landed_));
   RETURN_IF_ERROR(outcome_);
   CollectViews();
   return &result_;
@@ -564,7 +661,10 @@ void CudaEngine::EndBatch(const absl::Status& outcome) {
     }
   }
   counters_.routed += std::ssize(routing.experts);
-  if (experts_ != nullptr) experts_->AddResult(outcome, batch_.rows, routing);
+  if (experts_ != nullptr) {
+    experts_->SetMissPath(was_served_ ? misses_.path() : MissPath::kRead, landed_);
+    experts_->AddResult(outcome, batch_.rows, routing);
+  }
   for (const StepRow& row : batch_.rows) {
     DeviceSequence& sequence = Of(row);
     if (outcome.ok()) {

@@ -10,6 +10,7 @@
 #ifndef STRATA_GENERATE_CUDA_CUDA_ENGINE_H_
 #define STRATA_GENERATE_CUDA_CUDA_ENGINE_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "strata/cache/tier/landing.h"
 #include "strata/cache/tier/layer_stream.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
@@ -34,6 +36,7 @@
 #include "strata/generate/cuda/cuda_prompt_layers.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/miss_service.h"
 #include "strata/generate/cuda/prompt_step.h"
 #include "strata/generate/cuda/step_graph.h"
 #include "strata/generate/cuda/step_memory.h"
@@ -91,6 +94,9 @@ class CudaEngine : public CudaStepEngine {
     absl::Span<const StepRow> rows;
     StepShape shape;
     bool is_prompt = false;
+    bool may_land = false;
+    bool is_served = false;  // What it misses comes from misses_, while it runs.
+    std::chrono::steady_clock::time_point start;
     const std::vector<std::string>* fault_texts = nullptr;
     const std::byte* choices = nullptr;
     DeviceEvent event;
@@ -104,8 +110,11 @@ class CudaEngine : public CudaStepEngine {
   absl::Status MakeStepMemory();
   absl::Status MakePromptStep();
   absl::Status MakeLayers();
+  // Not every expert has a slot.
+  bool HasMisses() const;
   // A part of the start has ended.
   void EndStartPart(std::string name);
+  void TellOfMemory();
   absl::Status CheckExpertsReadable() const;
   absl::StatusOr<const Recorded*> RecordedFor(const StepShape& shape);
 
@@ -114,18 +123,23 @@ class CudaEngine : public CudaStepEngine {
   absl::Status LaunchRecorded(Chunk& chunk);
   absl::Status LaunchPrompt(Chunk& chunk, const std::function<bool()>* should_stop);
   bool IsPrompt(const StepBatch& batch) const;
+  // One token of a text.
+  bool IsDecode(const StepBatch& batch) const;
   // For a step of a prompt; null when no experts are without slots.
   LayerStream* layer_stream() const;
   absl::Status RunPrompt(const StepShape& shape, const std::function<bool()>* should_stop);
   // Of these rows, how many make the next step.
   size_t NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const;
   absl::Status WriteBlock(absl::Span<const StepRow> rows);
+  // Where experts are, as the block's step is to see it, and where those that it misses may land.
+  absl::Status WritePlacement(bool may_land);
   absl::StatusOr<int> AddRow(const StepRow& row, StepBlock& block);
   void WriteAngles(int rotation, int64_t position, absl::Span<float> angles);
   // Waits for the chunk under way and takes what it left.
   absl::Status FinishChunk();
   absl::Status TakeOutputs(const Chunk& chunk);
   void TakeChoices(const Chunk& chunk);
+  void TakeLandings();
   absl::Status Draw(const StepRow& row, int wanted_index);
   // After the last chunk.
   void EndBatch(const absl::Status& outcome);
@@ -156,6 +170,7 @@ class CudaEngine : public CudaStepEngine {
   std::byte* block_memory_ = nullptr;
   std::unique_ptr<StepBlock> block_;
   std::unique_ptr<ExpertPlacement> experts_;
+  MissService misses_;
   std::unique_ptr<CudaLayers> layers_;
   std::map<StepShape, Recorded> recorded_;
   // Null where no kernels run prompts.
@@ -170,6 +185,8 @@ class CudaEngine : public CudaStepEngine {
   StepResult result_;
   std::vector<std::vector<float>> logits_, hidden_;  // Kept for their memory.
   size_t num_logits_ = 0, num_hidden_ = 0;
+  std::vector<Landing> landed_;
+  bool was_served_ = false;                     // What it missed came from misses_.
   std::vector<std::vector<uint16_t>> choices_;  // By layer that has experts.
 
   Counters counters_;

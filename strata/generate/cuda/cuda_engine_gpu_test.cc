@@ -33,6 +33,7 @@
 #include "strata/generate/engine/kv_type.h"
 #include "strata/generate/engine/sequence.h"
 #include "strata/generate/engine/step.h"
+#include "strata/generate/placement/expert_placement.h"
 #include "strata/generate/sampling/sampler.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
@@ -359,41 +360,123 @@ TEST_F(CudaTinyTest, DrawsAsTheSamplerOnTheHost) {
   }
 }
 
-TEST_F(CudaTinyTest, BitsDoNotDependOnWhereExpertsAre) {
-  Answers expected;
-  std::vector<float> last_of_prompt;
+class CudaPlacementTest : public CudaTinyTest {
+ protected:
+  void SetUp() override {
+    CudaTinyTest::SetUp();
+    if (IsSkipped()) return;
+    const auto resident = Make(model_);
+    ASSERT_NE(resident, nullptr);
+    expected_ = Read(*resident, ids_, 8);
+    last_of_prompt_ = LastOfPrompt(*resident, ids_, 200);
+  }
+
+  // Steps of one row, of several, and prompts, whose experts are brought ahead and by kernels.
+  void ExpectSameBits(CudaStepEngine& engine, const std::string& what) {
+    for (const int64_t batch : {1, 16, 5}) {
+      EXPECT_TRUE(Read(engine, ids_, batch).logits == expected_.logits)
+          << what << ", steps of " << batch;
+    }
+    LayerStream* const stream = engine.experts()->layer_stream();
+    ASSERT_NE(stream, nullptr);
+    EXPECT_EQ(LastOfPrompt(engine, ids_, 200), last_of_prompt_) << what;
+    EXPECT_EQ(stream->bring(), LayerStream::Bring::kAhead);
+    EXPECT_GT(stream->num_copied(), 0);
+    EXPECT_EQ(LastOfPrompt(engine, ids_, 40), last_of_prompt_) << what;
+    EXPECT_EQ(stream->bring(), LayerStream::Bring::kByKernels);
+    EXPECT_TRUE(Read(engine, ids_, 1).logits == expected_.logits) << what << ", after prompts";
+    const TierCounters counters = engine.experts()->counters();
+    EXPECT_EQ(counters.hits + counters.num_misses(), counters.routed);
+    EXPECT_EQ(counters.misses[static_cast<int>(MissPath::kRead)], counters.num_misses());
+  }
+
+  Answers expected_;
+  std::vector<float> last_of_prompt_;
+};
+
+TEST_F(CudaPlacementTest, BitsDoNotDependOnWhereExpertsAre) {
+  for (const double percent : {0.0, 10.0, 25.0, 50.0}) {
+    for (const auto source : {HostPlacement::Choice::kRegistered, HostPlacement::Choice::kArena}) {
+      for (const double offered_share : {0.0, 0.025, 0.3}) {
+        CudaEngineOptions options;
+        options.experts.cache = SlotBudget::Percent(percent);
+        options.experts.verify = SlotVerify::kAll;
+        options.experts.swaps.adapt_every = 1;
+        options.experts.offered_share = offered_share;
+        options.experts.host.choice = source;
+        const auto engine = Make(model_, options);
+        ASSERT_NE(engine, nullptr);
+        const std::string what = absl::StrCat(percent, " %, source ", static_cast<int>(source),
+                                              ", offered ", offered_share);
+        ExpectSameBits(*engine, what);
+        const TierCounters counters = engine->experts()->counters();
+        EXPECT_EQ(counters.swaps_visible > 0, percent > 0 && offered_share == 0) << what;
+        EXPECT_EQ(counters.landed > 0, percent > 0 && offered_share > 0) << what;
+      }
+    }
+  }
+}
+
+TEST_F(CudaPlacementTest, NorOnSlotsThatPromptsBorrow) {
+  CudaEngineOptions options;
+  options.experts.cache = SlotBudget::Percent(50);
+  options.experts.offered_share = 0.025;
+  options.experts.lend = 8;
+  const auto engine = Make(model_, options);
+  ASSERT_NE(engine, nullptr);
+  ExpectSameBits(*engine, "lending");
+  EXPECT_GT(engine->experts()->counters().lent, 0);
+}
+
+// Who computes what has no slot, and how it comes into one.
+struct Misses {
+  std::string name;
+  ExpertPlacement::Misses who = ExpertPlacement::Misses::kRead;
+  double offered_share = 0;
+  int max_swaps = 32;
+};
+
+TEST_F(CudaTinyTest, BitsDoNotDependOnWhoServesMissesAndHowTheyComeIntoSlots) {
+  using Who = ExpertPlacement::Misses;
+  Answers expected, expected_prompt;
   {
     const auto resident = Make(model_);
     ASSERT_NE(resident, nullptr);
-    expected = Read(*resident, ids_, 8);
-    last_of_prompt = LastOfPrompt(*resident, ids_, 200);
+    expected = Read(*resident, ids_, 1);
+    expected_prompt = ReadAsPrompt(*resident, ids_, 100);
   }
-  for (const double percent : {0.0, 10.0, 50.0}) {
-    for (const auto source : {HostPlacement::Choice::kRegistered, HostPlacement::Choice::kArena}) {
-      CudaEngineOptions options;
-      options.experts.cache = SlotBudget::Percent(percent);
-      options.experts.verify = SlotVerify::kAll;
-      options.experts.swaps.adapt_every = 1;
-      options.experts.host.choice = source;
-      const auto engine = Make(model_, options);
-      ASSERT_NE(engine, nullptr);
-      for (const int64_t batch : {1, 16}) {
-        EXPECT_TRUE(Read(*engine, ids_, batch).logits == expected.logits)
-            << percent << " %, source " << static_cast<int>(source);
+  const Misses all[] = {{"cpu", Who::kCpu, 0},
+                        {"cpu, fixed slots", Who::kCpu, 0, 0},
+                        {"stage", Who::kStage, 0},
+                        {"auto", Who::kAuto, 0.2}};
+  for (const Misses& misses : all) {
+    for (const double percent : {0.0, 10.0, 25.0, 50.0, 100.0}) {
+      for (const bool fills : {false, true}) {
+        SCOPED_TRACE(absl::StrCat(misses.name, ", ", percent, " %, filled ", fills));
+        CudaEngineOptions options = {.engine = {.num_threads = 2}};
+        options.experts.cache = SlotBudget::Percent(percent);
+        options.experts.prefill =
+            fills ? ExpertPlacement::Prefill::kOn : ExpertPlacement::Prefill::kOff;
+        options.experts.verify = SlotVerify::kAll;
+        options.experts.swaps.adapt_every = 1;
+        options.experts.swaps.max_swaps = misses.max_swaps;
+        options.experts.offered_share = misses.offered_share;
+        options.experts.misses = misses.who;
+        const auto engine = Make(model_, options);
+        ASSERT_NE(engine, nullptr);
+        for (const int64_t batch : {1, 5, 1}) {
+          EXPECT_TRUE(Read(*engine, ids_, batch).logits == expected.logits) << batch;
+        }
+        EXPECT_TRUE(ReadAsPrompt(*engine, ids_, 100).logits == expected_prompt.logits);
+        const TierCounters counters = engine->experts()->counters();
+        EXPECT_EQ(counters.hits + counters.num_misses(), counters.routed);
+        if (percent == 100.0) continue;
+        EXPECT_EQ(counters.misses[static_cast<int>(MissPath::kCpu)] > 0,
+                  misses.who == Who::kCpu || misses.who == Who::kAuto);
+        EXPECT_EQ(counters.misses[static_cast<int>(MissPath::kStage)] > 0,
+                  misses.who == Who::kStage);
+        EXPECT_TRUE(percent < 25.0 || (counters.landed > 0) == (misses.offered_share > 0));
       }
-      EXPECT_EQ(LastOfPrompt(*engine, ids_, 200), last_of_prompt)
-          << percent << " %, source " << static_cast<int>(source);
-      ASSERT_NE(engine->experts()->layer_stream(), nullptr);
-      EXPECT_EQ(engine->experts()->layer_stream()->bring(), LayerStream::Bring::kAhead);
-      EXPECT_GT(engine->experts()->layer_stream()->num_copied(), 0);
-      // Of pieces of so few rows that kernels bring what they chose.
-      EXPECT_EQ(LastOfPrompt(*engine, ids_, 40), last_of_prompt)
-          << percent << " %, source " << static_cast<int>(source);
-      EXPECT_EQ(engine->experts()->layer_stream()->bring(), LayerStream::Bring::kByKernels);
-      const TierCounters counters = engine->experts()->counters();
-      EXPECT_EQ(counters.hits + counters.num_misses(), counters.routed);
-      EXPECT_EQ(counters.misses[static_cast<int>(MissPath::kRead)], counters.num_misses());
-      EXPECT_EQ(counters.swaps_visible > 0, percent > 0);
     }
   }
 }

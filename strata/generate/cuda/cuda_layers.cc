@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -10,7 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
+#include "strata/cache/tier/landing.h"
 #include "strata/core/block_type.h"
+#include "strata/core/gguf/expert_layout.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/device_weights.h"
 #include "strata/generate/cuda/step_memory.h"
@@ -21,7 +24,10 @@
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
 #include "strata/generate/kernels/cuda/expert_sum.h"
+#include "strata/generate/kernels/cuda/fetch_misses.h"
 #include "strata/generate/kernels/cuda/gated_product.h"
+#include "strata/generate/kernels/cuda/landing_places.h"
+#include "strata/generate/kernels/cuda/mail_misses.h"
 #include "strata/generate/kernels/cuda/norm_rows.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/one_row_launch.h"
@@ -31,6 +37,21 @@
 #include "strata/generate/model/model_graph.h"
 
 namespace strata {
+
+absl::Status CheckMissesCanBeMailed(const ModelGraph& graph) {
+  for (const Layer& layer : graph.layers) {
+    const MixtureOfExperts* const experts = ExpertsOf(layer);
+    if (experts == nullptr) continue;
+    const ExpertLinears& down = experts->down;
+    if (graph.width % 4 == 0 && TakesNorm(experts->gate.type, graph.width, 1) &&
+        TakesValues(down.type, down.columns, 1, experts->routing.num_chosen)) {
+      continue;
+    }
+    return absl::UnimplementedError(
+        absl::StrCat("--miss=cpu: no kernels leave out experts such as those of ", down.name));
+  }
+  return absl::OkStatus();
+}
 
 CudaLayers::CudaLayers(const Collaborators& with)
     : CudaOperations(with.memory.fault), with_(with), memory_(with.memory) {}
@@ -50,6 +71,9 @@ absl::Status CudaLayers::Embed(const ModelGraph& /*graph*/) {
                     .step = memory_.step,
                     .rotary = memory_.rotary,
                     .page_table = memory_.page_table,
+                    .expert_table = const_cast<std::byte*>(with_.expert_table),
+                    .landings = memory_.landings,
+                    .landed = reinterpret_cast<DeviceLandingCount*>(memory_.landed),
                     .fault_word = memory_.fault,
                     .x = memory_.x},
                    with_.stream);
@@ -242,6 +266,54 @@ absl::Status CudaLayers::Route(const Residual& residual, const MixtureOfExperts&
   return RouteRows(task, with_.stream);
 }
 
+const DeviceExpert* CudaLayers::TableOfLayer() const {
+  return reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
+         int64_t{moe_layer_} * with_.graph.experts.num_experts();
+}
+
+absl::Status CudaLayers::Fetch(int layer, const DeviceRouting& routing) {
+  FetchTask task = {.rows = shape_.rows,
+                    .routing = routing,
+                    .experts = TableOfLayer(),
+                    .found = memory_.found,
+                    .memory = with_.fetch_memory.data(),
+                    .memory_bytes = std::ssize(with_.fetch_memory),
+                    .leaves_rest = shape_.mails_misses,
+                    .layer = moe_layer_};
+  for (const ExpertSlice& slice : with_.graph.experts.Slices({.layer = layer, .index = 0})) {
+    task.part_bytes[task.num_parts++] = slice.bytes;
+  }
+  if (MayLand()) {
+    task.head = reinterpret_cast<const DeviceLandingHead*>(memory_.landings);
+    task.num_groups = with_.layout.max_landing_groups;
+    task.groups = reinterpret_cast<DeviceLandingGroup*>(memory_.landings +
+                                                        StepBlockLayout::landing_groups_offset());
+    task.offers =
+        reinterpret_cast<const LandingOffer*>(memory_.landings + with_.layout.offers_offset());
+    task.count = reinterpret_cast<DeviceLandingCount*>(memory_.landed);
+    task.landings = reinterpret_cast<Landing*>(task.count + 1);
+  }
+  return FetchMisses(task, with_.stream);
+}
+
+absl::Status CudaLayers::Post(const DeviceRouting& routing, const DeviceExpert* table) {
+  if (!shape_.mails_misses) return absl::OkStatus();
+  PostTask task = {
+      .mail = with_.mail, .routing = routing, .experts = table, .is_first = moe_layer_ == 0};
+  if (BringsMisses()) {
+    const auto& offsets = with_.part_offsets[static_cast<size_t>(moe_layer_)];
+    std::copy(offsets.begin(), offsets.end(), task.part_offsets);
+  } else {
+    task.x = memory_.normed.values;
+  }
+  return PostMisses(task, with_.stream);
+}
+
+absl::Status CudaLayers::Await() {
+  if (!shape_.mails_misses) return absl::OkStatus();
+  return AwaitMisses({.mail = with_.mail}, with_.stream);
+}
+
 absl::Status CudaLayers::RunShared(const MixtureOfExperts& experts) {
   const FeedForward& shared = *experts.shared;
   const DeviceActivations hidden =
@@ -268,8 +340,14 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
   CHECK_EQ(layer, with_.graph.experts.layers()[static_cast<size_t>(moe_layer_)]);
   RETURN_IF_ERROR(Route(residual, experts));
   const DeviceRouting routing = RoutingOfLayer(experts);
-  const auto* const table = reinterpret_cast<const DeviceExpert*>(with_.expert_table) +
-                            int64_t{moe_layer_} * routing.num_experts;
+  if (FetchesMisses()) RETURN_IF_ERROR(Fetch(layer, routing));
+  const DeviceExpert* table = FetchesMisses() ? memory_.found : TableOfLayer();
+  RETURN_IF_ERROR(Post(routing, table));
+  if (BringsMisses()) {
+    RETURN_IF_ERROR(Await());
+    table = with_.mail.staged_table;
+  }
+  const float* const mailed = shape_.mails_misses && !BringsMisses() ? with_.mail.by_rank : nullptr;
   const DeviceActivations hidden =
       HiddenFor(memory_.hidden, experts.down.columns, experts.down.type, routing.num_chosen);
   RETURN_IF_ERROR(LaunchGatedExperts(
@@ -277,6 +355,7 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
        .x = VectorsFor(memory_.normed, with_.graph.width, {experts.gate.type, experts.up.type}),
        .routing = routing,
        .experts = table,
+       .mailed = mailed,
        .gate = with_.weights.Experts(experts.gate),
        .up = with_.weights.Experts(experts.up),
        .activation = experts.activation,
@@ -286,13 +365,15 @@ absl::Status CudaLayers::Feed(int layer, const Residual& residual,
                   .hidden = InputOf(experts.down.name)}},
       with_.stream));
   if (experts.shared.has_value()) RETURN_IF_ERROR(RunShared(experts));
+  if (!BringsMisses()) RETURN_IF_ERROR(Await());
   RETURN_IF_ERROR(LaunchExpertSum(
       {.rows = shape_.rows,
        .hidden = hidden,
        .routing = routing,
        .experts = table,
+       .mailed = mailed,
        .down = with_.weights.Experts(experts.down),
-       // Gate and up were right before; the choice is older.
+       // Gate and up, or the wait for the host, were right before; the choice is older.
        .early_choice = true,
        .fault = ProductOf(experts.down.name),
        .shared = experts.shared.has_value() ? memory_.shared : nullptr,
@@ -341,6 +422,10 @@ absl::Status CudaLayers::Output(const ModelGraph& graph) {
     draw.copies[0] = {.from = reinterpret_cast<const std::byte*>(memory_.chosen),
                       .to = with_.outputs.choices,
                       .bytes = ChoicesBytes(graph, shape_.rows)};
+  }
+  if (MayLand()) {
+    draw.copies[2] = {
+        .from = memory_.landed, .to = with_.outputs.landed, .bytes = LandedBytes(with_.layout)};
   }
   if (shape_.wants_hidden) {
     draw.copies[1] = {.from = reinterpret_cast<const std::byte*>(memory_.hidden_states),

@@ -6,6 +6,7 @@
 #ifndef STRATA_GENERATE_CUDA_CUDA_LAYERS_H_
 #define STRATA_GENERATE_CUDA_CUDA_LAYERS_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,6 +24,7 @@
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
 #include "strata/generate/kernels/cuda/draw_tokens.h"
+#include "strata/generate/kernels/cuda/expert_mail.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/norm_task.h"
 #include "strata/generate/kernels/cuda/prepare_heads.h"
@@ -38,6 +40,7 @@ struct StepShape {
   int wanted = 0;              // Rows that want logits, or have a token drawn.
   bool copies_logits = false;  // To pinned memory.
   bool wants_hidden = false;
+  bool mails_misses = false;  // The host serves them: of one row.
   friend auto operator<=>(const StepShape&, const StepShape&) = default;
 };
 
@@ -45,9 +48,14 @@ struct StepShape {
 struct StepOutputs {
   DeviceStepResult* result = nullptr;
   std::byte* choices = nullptr;    // ChoicesBytes of kMaxRows rows; null: they go nowhere.
+  std::byte* landed = nullptr;     // LandedBytes; null: nothing lands.
   float* logits = nullptr;         // [kMaxRows][vocabulary]
   float* hidden_states = nullptr;  // [kMaxRows][width]
 };
+
+// kUnimplemented, naming the layer, where experts that a step of one row misses cannot be left to
+// the host.
+absl::Status CheckMissesCanBeMailed(const ModelGraph& graph);
 
 class CudaLayers : public CudaOperations {
  public:
@@ -59,8 +67,15 @@ class CudaLayers : public CudaOperations {
     const StepOutputs& outputs;
     DeviceEmbedding embedding;
     StepBlockLayout layout;
+    ExpertMail mail;  // For shapes with mails_misses.
+    // Of the blobs of each layer that has experts, where mail brings them.
+    std::vector<std::array<int64_t, 3>> part_offsets;
     const std::byte* block = nullptr;         // Pinned, where StepBlock writes.
     const std::byte* expert_table = nullptr;  // In device memory; null without experts.
+    // Some experts have no slot: what a layer misses of them is fetched, into this memory where it
+    // does not land.
+    bool fetches_misses = false;
+    absl::Span<std::byte> fetch_memory = {};
     KernelStream stream;
   };
 
@@ -91,6 +106,16 @@ class CudaLayers : public CudaOperations {
   // With the norms and rotations before it.
   absl::Status Attend(int layer, const SelfAttention& attention);
   absl::Status Route(const Residual& residual, const MixtureOfExperts& experts);
+  bool MayLand() const { return with_.outputs.landed != nullptr; }
+  // Where kernels find what the layer, a block number, has chosen: an image of the table's kind.
+  const DeviceExpert* TableOfLayer() const;
+  absl::Status Fetch(int layer, const DeviceRouting& routing);
+  bool BringsMisses() const { return shape_.mails_misses && with_.mail.staged_table != nullptr; }
+  // What the host computes stays where it is; all else comes to device memory.
+  bool FetchesMisses() const { return with_.fetches_misses && (!shape_.mails_misses || MayLand()); }
+  // Tells the host what is missed, and waits for what it made of that.
+  absl::Status Post(const DeviceRouting& routing, const DeviceExpert* table);
+  absl::Status Await();
   absl::Status RunShared(const MixtureOfExperts& experts);
   // The norm before products with weights of these types: launched, or left to the products, which
   // then get it as `made_by_product`.

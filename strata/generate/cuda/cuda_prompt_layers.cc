@@ -105,6 +105,7 @@ CudaPromptLayers::Block CudaPromptLayers::BlockOf(int index, int wanted_before) 
   block.outputs.logits += logits_before;
   block.outputs.result = &with_.step.result(index);
   block.outputs.choices = nullptr;
+  block.outputs.landed = nullptr;
   block.shape.rows = step.num_rows;
   block.shape.wanted = step.num_wanted;
   return block;

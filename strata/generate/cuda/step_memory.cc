@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
+#include "strata/cache/tier/landing.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/blocks/activation_form.h"
 #include "strata/generate/cuda/cuda_support.h"
@@ -15,8 +16,10 @@
 #include "strata/generate/cuda/device_region.h"
 #include "strata/generate/kernels/cuda/attend_rows.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/expert_mail.h"
 #include "strata/generate/kernels/cuda/gated_product.h"
 #include "strata/generate/kernels/cuda/kv_page.h"
+#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/prompt_group.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/model/model_graph.h"
@@ -105,6 +108,12 @@ DeviceActivations VectorsFor(const DeviceActivations& memory, int64_t size,
   return vectors;
 }
 
+int64_t LandedBytes(const StepBlockLayout& layout) {
+  const int64_t bytes =
+      int64_t{sizeof(DeviceLandingCount)} + layout.max_offers * int64_t{sizeof(Landing)};
+  return (bytes + 15) / 16 * 16;
+}
+
 int64_t NumChoices(const ModelGraph& graph, int rows) {
   return int64_t{rows} * graph.experts.num_used();
 }
@@ -176,6 +185,14 @@ StepMemory LayStepMemory(const ModelGraph& graph, const DeviceKv& kv, const Step
   memory.router_tickets = region.Take<uint32_t>(kRows);
   memory.chosen = reinterpret_cast<int32_t*>(region.Take<std::byte>(ChoicesBytes(graph, kMaxRows)));
   memory.chosen_weights = region.Take<float>(NumChoices(graph, kMaxRows));
+  memory.found = region.Take<DeviceExpert>(sizes.num_experts);
+  if (layout.max_landing_groups > 0) {
+    memory.landings = region.Take<std::byte>(layout.landings_bytes());
+    memory.landed = region.Take<std::byte>(LandedBytes(layout));
+  }
+  memory.mail_state = region.Take<MailState>(1);
+  memory.mailed = region.Take<float>(sizes.num_chosen * width);
+  memory.staged_table = region.Take<DeviceExpert>(sizes.num_experts);
   memory.hidden = TakeVectors(sizes.hidden_vectors, sizes.hidden_size, region);
   memory.hidden_tickets =
       region.Take<uint32_t>(NumTickets(sizes.hidden_vectors, sizes.hidden_size));

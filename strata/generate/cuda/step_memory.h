@@ -12,7 +12,9 @@
 #include "strata/core/block_type.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_region.h"
+#include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/expert_mail.h"
 #include "strata/generate/kernels/cuda/prompt_group.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/model/model_graph.h"
@@ -45,6 +47,15 @@ struct StepMemory {
   uint32_t* router_tickets = nullptr;
   int32_t* chosen = nullptr;
   float* chosen_weights = nullptr;
+  DeviceExpert* found = nullptr;  // Of a layer, by index: FetchTask::found.
+  // Where there are landings: what the step's block says of them, and what has landed,
+  // DeviceLandingCount with the list behind it.
+  std::byte* landings = nullptr;
+  std::byte* landed = nullptr;
+  // What the host computes of missed experts (expert_mail.h).
+  MailState* mail_state = nullptr;
+  float* mailed = nullptr;               // By rank of one row, [width].
+  DeviceExpert* staged_table = nullptr;  // Of a layer.
   DeviceActivations hidden;  // By entry of the routing; by row for a dense feed-forward.
   uint32_t* hidden_tickets = nullptr;
   DeviceActivations shared_hidden;
@@ -99,6 +110,9 @@ StepMemory LayStepMemory(const ModelGraph& graph, const DeviceKv& kv, const Step
 // f32.
 DeviceActivations VectorsFor(const DeviceActivations& memory, int64_t size,
                              absl::Span<const BlockType> weights);
+
+// Of a list of landings and its count, in whole 16 bytes.
+int64_t LandedBytes(const StepBlockLayout& layout);
 
 // Of one layer's choices for `rows` rows, and of all layers' together in whole 16 bytes.
 int64_t NumChoices(const ModelGraph& graph, int rows);

@@ -18,9 +18,11 @@
 #include "glog/logging.h"
 #include "strata/cache/experts/routed_step.h"
 #include "strata/cache/host/expert_source.h"
+#include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/profile/expert_profile.h"
 #include "strata/cache/profile/expert_profile_file.h"
 #include "strata/cache/tier/expert_table.h"
+#include "strata/cache/tier/slot_landings.h"
 #include "strata/cache/trace/trace_records.h"
 #include "strata/core/cli/byte_size.h"
 #include "strata/core/cli/progress.h"
@@ -55,6 +57,15 @@ std::vector<float> ExpectedUses(const ExpertProfile& profile, const SwapPolicy::
   return uses;
 }
 
+std::vector<float> UsesPerStep(const ExpertProfile& profile) {
+  std::vector<float> uses;
+  const auto tokens = static_cast<double>(std::max<uint64_t>(1, profile.num_tokens()));
+  for (const uint64_t count : profile.counts()) {
+    uses.push_back(static_cast<float>(static_cast<double>(count) / tokens));
+  }
+  return uses;
+}
+
 // Null; but who named a file for experts is told that it is of no use.
 absl::StatusOr<std::unique_ptr<ExpertPlacement>> NothingToPlace(
     const ExpertPlacement::Options& options, const GgufFile& file) {
@@ -70,6 +81,23 @@ std::vector<ExpertId> IdsOf(const ExpertGeometry& geometry, absl::Span<const int
   std::vector<ExpertId> ids;
   for (const int number : numbers) ids.push_back(geometry.IdOf(number));
   return ids;
+}
+
+// Those of the plan that a fill brings: the coldest leave what is offered to land in.
+std::vector<int> Filled(const ExpertGeometry& geometry, const SlotPlan& plan,
+                        const LandingPools& pools) {
+  std::vector<int> num_free(plan.class_bytes().size(), 0);
+  for (size_t i = 0; i < num_free.size(); ++i) {
+    num_free[i] = -pools.NumOfferedBySize(static_cast<int>(i));
+  }
+  for (int slot = 0; slot < plan.num_slots(); ++slot) ++num_free[plan.ClassOfSlot(slot)];
+  std::vector<int> filled;
+  for (const int expert : plan.experts()) {
+    if (num_free[SizeClassOf(plan.class_bytes(), geometry.BlobBytes(expert))]-- > 0) {
+      filled.push_back(expert);
+    }
+  }
+  return filled;
 }
 
 }  // namespace
@@ -109,6 +137,7 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
     profile_tokens = profile.num_tokens();
     ranking_ = profile.Rank();
     expected_uses_ = ExpectedUses(profile, options_.swaps);
+    uses_per_step_ = UsesPerStep(profile);
   }
   if (kernels != nullptr && options_.streams_layers) RETURN_IF_ERROR(MakeLayerStream());
   ASSIGN_OR_RETURN(const SlotBudget budget, Budget());
@@ -121,22 +150,36 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
   if (NobodyUsesStages(plan)) host.pinned_stages = false;
   const std::vector<ExpertId> hottest_first =
       IdsOf(geometry_, SlotPlan::CompleteRanking(geometry_, ranking_));
-  const bool fills = FillsAtStart();
-  ASSIGN_OR_RETURN(host_, HostPlacement::Create(
-                              host, files_, device_, hottest_first,
-                              fills ? IdsOf(geometry_, plan.experts()) : std::vector<ExpertId>()));
-  if (!options_.dump_routing.empty()) RETURN_IF_ERROR(StartTrace(identity, plan, swaps));
-  if (kernels != nullptr) RETURN_IF_ERROR(MakePatches());
+  const bool by_step = kernels != nullptr && options_.patches_by_step;
+  const bool may_land = by_step &&
+                        (options_.misses == Misses::kRead || options_.misses == Misses::kAuto) &&
+                        swaps.max_swaps > 0 && plan.num_slots() < geometry_.size();
+  const double offered_share = may_land ? options_.offered_share : 0;
+  const LandingPools pools = SlotLandings::PoolsOf(geometry_, files_, plan, offered_share);
+  std::vector<ExpertId> resident;
+  if (FillsAtStart()) resident = IdsOf(geometry_, Filled(geometry_, plan, pools));
+  ASSIGN_OR_RETURN(host_, HostPlacement::Create(host, files_, device_, hottest_first, resident));
+  if (!options_.dump_routing.empty()) {
+    TraceHeader header = TraceHeaderOf(identity, plan, swaps);
+    AddLanding(pools, offered_share, header.tier);
+    ASSIGN_OR_RETURN(trace_, TierTrace::Create(options_.dump_routing, header));
+  }
+  if (kernels != nullptr && !by_step) RETURN_IF_ERROR(MakePatches());
+  miss_path_ = kernels == nullptr ? MissPath::kCpu : MissPath::kRead;
   const AliasRule rule = host_->stages_unpinned() ? AliasRule::kPinnedOnly : AliasRule::kAnyMemory;
   ASSIGN_OR_RETURN(
       tier_,
       ExpertTier::Create({.policy = swaps,
                           .aliases = rule,
-                          .miss_path = kernels == nullptr ? MissPath::kCpu : MissPath::kRead,
+                          .miss_path = miss_path_,
                           .hottest_first = ranking_,
                           .expected_uses = expected_uses_,
                           .table_stream = kernels,
                           .table_patches = patches_ == nullptr ? nullptr : patches_->pool.get(),
+                          .patches_by_step = by_step,
+                          .offered_share = offered_share,
+                          .verify_landings = options_.verify,
+                          .uses_per_step = uses_per_step_,
                           .observer = trace_.get()},
                          geometry_, plan,
                          {.device = device_,
@@ -212,8 +255,8 @@ absl::Status ExpertPlacement::MakePatches() {
   return absl::OkStatus();
 }
 
-absl::Status ExpertPlacement::StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
-                                         const SwapPolicy::Options& swaps) {
+TraceHeader ExpertPlacement::TraceHeaderOf(const ModelIdentity& identity, const SlotPlan& plan,
+                                           const SwapPolicy::Options& swaps) const {
   TraceHeader header = {.identity = identity};
   TierSettings& tier = header.tier;
   for (int slot = 0; slot < plan.num_slots(); ++slot) {
@@ -227,8 +270,18 @@ absl::Status ExpertPlacement::StartTrace(const ModelIdentity& identity, const Sl
   tier.ranking = SlotPlan::CompleteRanking(geometry_, ranking_);
   tier.seed_counts = expected_uses_;
   tier.notes["host_memory"] = host_->Describe();
-  ASSIGN_OR_RETURN(trace_, TierTrace::Create(options_.dump_routing, header));
-  return absl::OkStatus();
+  return header;
+}
+
+void ExpertPlacement::AddLanding(const LandingPools& pools, double offered_share,
+                                 TierSettings& tier) const {
+  if (offered_share == 0) return;
+  tier.offered_share = offered_share;
+  for (int layer = 0; layer < pools.num_layers(); ++layer) {
+    tier.landing_classes.push_back(pools.ClassOfLayer(layer));
+  }
+  for (int i = 0; i < pools.num_classes(); ++i) tier.num_offered.push_back(pools.num_offered(i));
+  tier.uses_per_step = uses_per_step_;
 }
 
 bool ExpertPlacement::FillsAtStart() const {
@@ -286,6 +339,17 @@ void ExpertPlacement::AddResult(const absl::Status& outcome, absl::Span<const St
                   in_prompt_ ? RoutedStep::Kind::kPrompt : RoutedStep::Kind::kDecode);
 }
 
+void ExpertPlacement::SetMissPath(MissPath path, absl::Span<const Landing> landed) {
+  miss_path_ = path;
+  landed_.clear();
+  for (const Landing& landing : landed) landed_.push_back(landing.expert);
+}
+
+MissPath ExpertPlacement::PathOf(int number) const {
+  const bool has_landed = std::find(landed_.begin(), landed_.end(), number) != landed_.end();
+  return has_landed ? MissPath::kRead : miss_path_;
+}
+
 void ExpertPlacement::CountRouting(const StepRouting& routing, bool accepted) {
   step_uses_.clear();
   for (int layer = 0; layer < routing.num_layers(); ++layer) {
@@ -293,6 +357,7 @@ void ExpertPlacement::CountRouting(const StepRouting& routing, bool accepted) {
   }
   int num_missed = 0;
   for (const ExpertUse& use : step_uses_) {
+    tier_->SetMissPath(PathOf(use.number));
     tier_->CountUses(geometry_.IdOf(use.number), use.routed, accepted);
     num_missed += Entry(use.number).form != EntryForm::kSlot;
   }

@@ -25,16 +25,20 @@
 #include "strata/cache/host/host_placement.h"
 #include "strata/cache/pack/pack.h"
 #include "strata/cache/policy/expert_policy.h"
+#include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/simulate/cache_gauge.h"
 #include "strata/cache/stage/stage_pool.h"
+#include "strata/cache/tier/expert_entry.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_table.h"
 #include "strata/cache/tier/expert_tier.h"
+#include "strata/cache/tier/landing.h"
 #include "strata/cache/tier/layer_stream.h"
 #include "strata/cache/tier/slot_loan.h"
 #include "strata/cache/tier/tier_counters.h"
+#include "strata/cache/trace/trace_records.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
 #include "strata/core/device_loan.h"
@@ -54,6 +58,14 @@ class ExpertPlacement {
   // themselves (with a profile, or without adaptation).
   enum class Prefill { kAuto, kOn, kOff };
 
+  // Who computes, of steps of one row, an expert that kernels find in no slot.
+  enum class Misses {
+    kRead,   // They themselves, over the link.
+    kCpu,    // The CPU, where it lies. Then experts come into slots by copies: nothing lands.
+    kStage,  // They themselves, when it has been copied to them. The same.
+    kAuto,   // kRead or kCpu, whichever is faster while the model runs; what lands is read.
+  };
+
   struct Options {
     // Empty: as many as pay, on a GPU what its memory holds, on the CPU none.
     std::optional<SlotBudget> cache = {};
@@ -67,6 +79,12 @@ class ExpertPlacement {
     // slots.
     bool streams_layers = false;
     SwapPolicy::Options swaps;
+    // Of kernels: the first of each step writes patch() into the table's image; see ExpertTier.
+    bool patches_by_step = false;
+    // With patches by step, the share of the slots that is offered for misses to land in: see
+    // LandingPools. 0, or swaps.max_swaps of 0: none.
+    double offered_share = 0;
+    Misses misses = Misses::kRead;
     HostPlacement::Options host;
     std::string dump_routing;  // A path; empty: no trace.
   };
@@ -88,6 +106,21 @@ class ExpertPlacement {
   // ExpertEntry by number in device memory, as the step that was begun may read it; null without
   // kernels.
   const std::byte* table_image() const { return tier_->table().image(); }
+  // With patches by step: see ExpertTier.
+  absl::Span<const TablePatch> patch() const { return tier_->patch(); }
+  // Who served the misses of the step whose result AddResult is given next; those that landed were
+  // read. With kernels kRead to begin with, else kCpu.
+  void SetMissPath(MissPath path, absl::Span<const Landing> landed);
+  void PatchLost() { tier_->PatchLost(); }
+  absl::Span<const LandingOffer> offers() const { return tier_->offers(); }
+  absl::Span<const LandingGroup> landing_groups() const { return tier_->groups(); }
+  int first_layer() const { return tier_->first_layer(); }
+  bool lands() const { return tier_->lands(); }
+  // Writes the whole image of the table in place of patch(), which is empty then.
+  absl::Status RecoverTable() { return tier_->RecoverTable(); }
+  absl::Status AddLandings(absl::Span<const Landing> landings) {
+    return tier_->AddLandings(landings);
+  }
   // `work` has ended when the step's work has; empty when that is so already.
   void EndStep(const DeviceEvent& work) { tier_->EndStep(work); }
   // Once the step's result is known, before the next BeginStep.
@@ -136,8 +169,9 @@ class ExpertPlacement {
   absl::StatusOr<SlotBudget> Budget();
   absl::Status MakeLayerStream();
   absl::Status MakePatches();
-  absl::Status StartTrace(const ModelIdentity& identity, const SlotPlan& plan,
-                          const SwapPolicy::Options& swaps);
+  TraceHeader TraceHeaderOf(const ModelIdentity& identity, const SlotPlan& plan,
+                            const SwapPolicy::Options& swaps) const;
+  void AddLanding(const LandingPools& pools, double offered_share, TierSettings& tier) const;
   // Whether every expert is in a slot or in memory that kernels read.
   bool KernelsReadAll() const;
   absl::Status Fill();
@@ -145,6 +179,7 @@ class ExpertPlacement {
   void TellOfFill();
   bool FillsAtStart() const;
   void CountRouting(const StepRouting& routing, bool accepted);
+  MissPath PathOf(int number) const;
   // Of a layer, by ascending index, to step_uses_.
   void CollectUses(int layer, absl::Span<const uint16_t> chosen, bool accepted);
 
@@ -155,6 +190,7 @@ class ExpertPlacement {
   Device& device_;
   std::vector<int> ranking_;          // Of a profile; empty without.
   std::vector<float> expected_uses_;  // The same.
+  std::vector<float> uses_per_step_;  // The same.
   std::unique_ptr<HostPlacement> host_;
   static constexpr int64_t kPatchBytes = 4096;  // 128 entries.
   static constexpr int kNumPatches = 16;
@@ -176,6 +212,8 @@ class ExpertPlacement {
   bool said_slot0_ = false;
   bool in_prompt_ = false;
   std::optional<SlotLoan> loan_;
+  MissPath miss_path_ = MissPath::kCpu;
+  std::vector<int> landed_;  // Numbers, of the step whose result is taken.
   // Of the step whose result is taken, and of a layer by index; kept for their memory.
   std::vector<ExpertUse> step_uses_;
   std::vector<int> uses_;

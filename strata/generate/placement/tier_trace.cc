@@ -48,16 +48,38 @@ void TierTrace::OnSwapVisible(int64_t step, const SwapPolicy::Swap& swap,
 }
 
 void TierTrace::OnLeft(int64_t step, int expert, int slot, LeftFor why) {
-  AddResidency(step, expert, slot, /*resident=*/false,
-               why == LeftFor::kLoan ? Cause::kLend : Cause::kSwap);
+  constexpr Cause kCauses[] = {Cause::kSwap, Cause::kLend, Cause::kLanding};
+  AddResidency(step, expert, slot, /*resident=*/false, kCauses[static_cast<int>(why)]);
 }
 
 void TierTrace::OnCameBack(int64_t step, int expert, int slot, CameBy how) {
-  AddResidency(step, expert, slot, /*resident=*/true,
-               how == CameBy::kRefill ? Cause::kRefill : Cause::kFill);
+  constexpr Cause kCauses[] = {Cause::kFill, Cause::kRefill, Cause::kLanding};
+  AddResidency(step, expert, slot, /*resident=*/true, kCauses[static_cast<int>(how)]);
+}
+
+void TierTrace::OnOffered(int64_t step, int num_slots) {
+  EndLandings();
+  landings_.step = step;
+  landings_.num_offered = num_slots;
+}
+
+void TierTrace::OnLanded(int64_t /*step*/, int expert, int slot) {
+  landings_.landed.push_back({.expert = expert, .slot = slot});
+}
+
+void TierTrace::EndLandings() {
+  if (landings_.num_offered > 0) writer_->AddLandings(landings_);
+  landings_.num_offered = 0;
+  landings_.landed.clear();
+}
+
+absl::Status TierTrace::Finish() {
+  EndLandings();
+  return writer_->Finish();
 }
 
 void TierTrace::AddResidency(int64_t step, int expert, int slot, bool resident, Cause cause) {
+  EndLandings();
   writer_->AddResidency(
       {.step = step, .expert = expert, .slot = slot, .resident = resident, .cause = cause});
 }

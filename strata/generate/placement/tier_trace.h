@@ -30,7 +30,7 @@ class TierTrace : public TierObserver {
   void AddStep(int64_t first_position, const StepRouting& routing, RoutedStep::Kind kind) {
     recorder_.AddStep(first_position, routing, kind);
   }
-  absl::Status Finish() { return writer_->Finish(); }
+  absl::Status Finish();
 
   void OnRates(int64_t step, const SwapRates& rates) override;
   void OnSwapDecided(int64_t step, const SwapPolicy::Swap& swap) override;
@@ -38,15 +38,21 @@ class TierTrace : public TierObserver {
                      int slot) override;
   void OnLeft(int64_t step, int expert, int slot, LeftFor why) override;
   void OnCameBack(int64_t step, int expert, int slot, CameBy how) override;
+  void OnOffered(int64_t step, int num_slots) override;
+  void OnLanded(int64_t step, int expert, int slot) override;
 
  private:
   using Cause = TraceResidency::Cause;
 
   TierTrace(const TraceHeader& header, std::unique_ptr<RoutingTraceWriter> writer);
+  // Writes what is known of the landings of a step when the next one begins.
+  void EndLandings();
   void AddResidency(int64_t step, int expert, int slot, bool resident, Cause cause);
 
   const std::unique_ptr<RoutingTraceWriter> writer_;
   RoutingRecorder recorder_;
+  TraceLandings
+      landings_;  // Of the step that was offered slots last; none offered: nothing to write.
 };
 
 }  // namespace strata

@@ -22,6 +22,7 @@ class FakeMover : public ExpertMover {
   // What was started last.
   const std::vector<ExpertId>& aliases() const { return aliases_; }
   const Copies& copies() const { return copies_; }
+  const std::vector<FillItem>& checks() const { return checks_; }
   int num_started() const { return num_started_; }
 
   void End(Outcome outcome = {}) {
@@ -47,6 +48,10 @@ class FakeMover : public ExpertMover {
     Start();
     copies_ = copies;
   }
+  void StartChecks(absl::Span<const FillItem> slots) override {
+    Start();
+    checks_.assign(slots.begin(), slots.end());
+  }
   bool busy() const override { return busy_; }
   bool running() const override { return running_; }
   // The test has forgotten to end the work.
@@ -70,6 +75,7 @@ class FakeMover : public ExpertMover {
   std::vector<ExpertId> aliases_;
   absl::Span<bool> is_there_;
   Copies copies_;
+  std::vector<FillItem> checks_;
   Outcome outcome_;
 };
 

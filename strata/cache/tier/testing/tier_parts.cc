@@ -57,6 +57,7 @@ TierParts::TierParts(Device& device, const Options& options)
   source = std::make_unique<ExpertSource>(reader, &registered, arena.get());
   stream = std::move(device.CreateStream()).value();
   ExpertTier::Options tier_options = options.tier;
+  if (options.tier.patches_by_step) tier_options.table_stream = &stream;
   if (options.image) {
     tier_options.table_stream = &stream;
     tier_options.table_patches = patches.get();

@@ -73,12 +73,12 @@ __device__ __forceinline__ void CopyFromHost(const HostRun (&runs)[kRuns]) {
   }
 }
 
-// The step, and of each rotation the angles of its rows.
+// The step, of each rotation the angles of its rows, and what may land.
 __device__ __forceinline__ void CopyStep(const BeginStepTask& task, const std::byte* block,
                                          int index) {
   constexpr int kMaxRotations = StepBlockLayout::kMaxRotations;
   const int rows = min(task.num_rows - index * kMaxRows, kMaxRows);
-  HostRun runs[1 + kMaxRotations];
+  HostRun runs[2 + kMaxRotations];
   runs[0] = {block, task.step + index, static_cast<int>(sizeof(DeviceStep) / 16)};
 #pragma unroll
   for (int r = 0; r < kMaxRotations; ++r) {
@@ -88,6 +88,8 @@ __device__ __forceinline__ void CopyStep(const BeginStepTask& task, const std::b
     runs[1 + r] = {block + StepBlockLayout::rotary_bytes_offset() + offset * sizeof(float),
                    task.rotary + offset, words};
   }
+  runs[1 + kMaxRotations] = {block + task.layout.landings_offset(), task.landings,
+                             static_cast<int>(task.layout.landings_bytes() / 16)};
   CopyFromHost(runs);
 }
 
@@ -173,7 +175,9 @@ __global__ void __launch_bounds__(kThreads) Begin(BeginStepTask task, ElementFor
   const PatchCounts counts = CountPatches(block);
   CopyStep(task, block, index);
   ApplyPatches(task, block, counts);
-  if (index == 0 && threadIdx.x == 0) *task.fault_word = kNoFault;
+  if (index != 0 || threadIdx.x != 0) return;
+  *task.fault_word = kNoFault;
+  if (task.landed != nullptr) task.landed->count = 0;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/cuda/block_codes.h"
+#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 
@@ -39,8 +40,10 @@ struct BeginStepTask {
   float* rotary = nullptr;         // layout.rotary_floats().
   std::byte** page_table = nullptr;
   std::byte* expert_table = nullptr;  // 16-byte aligned entries of 32 bytes; null: never patched.
-  uint32_t* fault_word = nullptr;     // Becomes kNoFault.
-  float* x = nullptr;                 // [rows][columns]
+  std::byte* landings = nullptr;      // layout.landings_bytes(), as they lie in the block.
+  DeviceLandingCount* landed = nullptr;  // Becomes 0, where there are landings.
+  uint32_t* fault_word = nullptr;        // Becomes kNoFault.
+  float* x = nullptr;                    // [rows][columns]
 };
 
 // A token that is not in the vocabulary counts as 0. A value that is not finite is left for the

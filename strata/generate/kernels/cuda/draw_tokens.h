@@ -26,7 +26,7 @@ struct DeviceStepResult {
 };
 
 // Bytes of device memory that go to pinned memory with the result, 16-byte aligned both: the
-// choices of all layers.
+// choices of all layers, what has landed.
 struct ResultCopy {
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
@@ -45,7 +45,7 @@ struct DrawTask {
   uint32_t* ticket = nullptr;  // One word, likewise.
   int32_t* drawn = nullptr;    // By sequence: gets what its row draws.
   DeviceStepResult* result = nullptr;
-  static constexpr int kMaxCopies = 2;
+  static constexpr int kMaxCopies = 3;
   ResultCopy copies[kMaxCopies];
   // Logits that are not finite; they are not drawn. The row is that of the step.
   FaultReport fault;

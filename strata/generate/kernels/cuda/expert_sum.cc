@@ -34,6 +34,7 @@ absl::Status LaunchExpertSum(const ExpertSum& sum, const KernelStream& stream,
     parameters.x = RowsFrom(sum.hidden, int64_t{row} * sum.routing.num_chosen);
     parameters.routing = RoutingFrom(sum.routing, row);
     parameters.experts = sum.experts;
+    parameters.mailed = sum.mailed;
     parameters.early_choice = sum.early_choice;
     parameters.sum = {.down = MatrixOutputOf(down, sum.fault),
                       .shared = from_row(sum.shared, down.rows),

@@ -24,6 +24,9 @@ struct ExpertSum {
   DeviceActivations hidden;
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // [num_experts], in device memory.
+  // Not null: of one row, the down products of experts that are in no slot, [num_chosen][down.rows] by
+  // rank; written by the kernel before this one.
+  const float* mailed = nullptr;
   DeviceExpertMatrix down;
   // The routing and the table are read before the wait: the kernel right before this one stored none
   // of them.

@@ -1,6 +1,10 @@
 // The kernels of routed experts on a card, against plain loops over the CPU's kernels: every bit.
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -8,6 +12,7 @@
 #include "absl/types/span.h"
 #include "cuda_runtime.h"
 #include "gtest/gtest.h"
+#include "strata/cache/tier/expert_entry.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/blocks/activation_form.h"
 #include "strata/generate/blocks/random_weights.h"
@@ -91,6 +96,26 @@ class TestLayer {
     tickets_.Clear();
   }
 
+  // From now on experts with an even index are in no slot, and what row 0 needs of them is there. Where
+  // they lie are no weights: their scales are not finite.
+  void ComputeMissesElsewhere() {
+    std::vector<DeviceExpert> table = table_.Read();
+    const std::byte* const nowhere = poison_.data();
+    for (size_t expert = 0; expert < table.size(); expert += 2) {
+      const ExpertEntry entry = {.parts = {nowhere, nowhere, nowhere},
+                                 .form = EntryForm::kPageable};
+      std::memcpy(static_cast<void*>(&table[expert]), &entry, sizeof(entry));
+    }
+    table_.Write(table);
+    std::vector<float> mailed(kChosen * shape_.width, NAN);
+    for (int rank = 0; rank < kChosen; ++rank) {
+      if (routing_.expert(0, rank) % 2 != 0) continue;
+      std::copy(expected_down_[rank].begin(), expected_down_[rank].end(),
+                mailed.begin() + rank * shape_.width);
+    }
+    mailed_ = std::make_unique<DeviceArray<float>>(mailed);
+  }
+
   // Hidden vectors have no int8 forms from now on.
   void PassValuesAlone() { values_alone_ = true; }
 
@@ -99,6 +124,7 @@ class TestLayer {
                                .x = x_.on_device(),
                                .routing = routing_.on_device(),
                                .experts = table_.data(),
+                               .mailed = mailed_ == nullptr ? nullptr : mailed_->data(),
                                .gate = gate_.on_device(),
                                .up = up_.on_device(1),
                                .activation = shape_.activation,
@@ -113,6 +139,7 @@ class TestLayer {
                             .hidden = hidden(),
                             .routing = routing_.on_device(),
                             .experts = table_.data(),
+                            .mailed = mailed_ == nullptr ? nullptr : mailed_->data(),
                             .down = down_.on_device(2),
                             .early_choice = true,  // Stored long ago.
                             .fault = {fault_.data(), 4},
@@ -142,6 +169,7 @@ class TestLayer {
           sum[i] = f32::Fma(routing_.weight(row, rank), out[i], sum[i]);
         }
         expected_hidden_.push_back(hidden);
+        expected_down_.push_back(out);
       }
       for (int64_t i = 0; i < shape_.width; ++i) {
         const int64_t at = row * shape_.width + i;
@@ -185,7 +213,9 @@ class TestLayer {
   const DeviceArray<float> shared_, shared_gate_, residual_;
   const DeviceArray<float> y_;
   const DeviceArray<uint32_t> fault_;
-  std::vector<std::vector<float>> expected_hidden_;
+  const DeviceArray<std::byte> poison_{1 << 23};  // As it is made.
+  std::unique_ptr<DeviceArray<float>> mailed_;
+  std::vector<std::vector<float>> expected_hidden_, expected_down_;  // By entry.
   std::vector<float> expected_y_;
 };
 
@@ -227,6 +257,22 @@ TEST_F(ExpertsGpuTest, AStepOfOneRowTakesHiddenVectorsAsValues) {
     }
   }
   EXPECT_GE(num_tested, 7);
+}
+
+TEST_F(ExpertsGpuTest, AStepOfOneRowAddsUpWhatIsComputedElsewhere) {
+  for (const LayerShape& shape : kShapes) {
+    SCOPED_TRACE(InfoOf(shape.gate_type).name);
+    if (!TakesValues(shape.down_type, shape.inner, 1, kChosen)) continue;
+    if (!TakesNorm(shape.gate_type, shape.width, 1)) continue;
+    TestLayer layer(shape, random_);
+    layer.ComputeExpected();
+    layer.PassValuesAlone();
+    layer.ComputeMissesElsewhere();
+    ASSERT_TRUE(layer.LaunchGated(1, {}, {}).ok());
+    ASSERT_TRUE(layer.LaunchSum(1, {}, {}).ok());
+    layer.ExpectEqual(1);
+    if (HasFatalFailure()) return;
+  }
 }
 
 TEST_F(ExpertsGpuTest, StepsOfOneRowAreTheSameWhenKernelsAreLaunchedProgrammatically) {

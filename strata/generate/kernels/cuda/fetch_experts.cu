@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "strata/generate/kernels/cuda/device_experts.h"
 #include "strata/generate/kernels/cuda/fetch_experts.h"
+#include "strata/generate/kernels/cuda/host_words.cuh"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/prompt_group.h"
 
@@ -15,14 +16,6 @@ constexpr int kThreads = 256;
 constexpr int kBlocksPerExpert = 8;
 constexpr int kExpertsAtOnce = 8;
 constexpr int kInFlight = 8;  // Loads of a thread: the link is long.
-
-__device__ __forceinline__ uint4 LoadFromHost(const uint4* words) {
-  uint4 value;
-  asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-               : "l"(words));
-  return value;
-}
 
 // The share of this block of `count` values.
 template <typename T, typename Load>
@@ -50,7 +43,7 @@ __device__ __forceinline__ void CopyPart(std::byte* to, const std::byte* from, i
                    sizeof(uint4);
   if (odd == 0) {
     CopyShare(reinterpret_cast<uint4*>(to), reinterpret_cast<const uint4*>(from),
-              bytes / static_cast<int64_t>(sizeof(uint4)), LoadFromHost);
+              bytes / static_cast<int64_t>(sizeof(uint4)), LoadHostWord);
   } else {
     CopyShare(reinterpret_cast<unsigned char*>(to), reinterpret_cast<const unsigned char*>(from),
               bytes, [](const unsigned char* at) { return *at; });

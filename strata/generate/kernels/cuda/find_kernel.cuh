@@ -21,10 +21,12 @@ ProductKernelPointer KernelOf(int vectors) {
 }
 
 template <BlockType kType>
-OneRowKernelPointer OneRowKernelOf(ProductMode mode) {
-  return mode == ProductMode::kDense   ? OneRowDense<kType>
-         : mode == ProductMode::kGated ? OneRowGated<kType>
-                                       : OneRowSum<kType>;
+OneRowKernelPointer OneRowKernelOf(ProductMode mode, bool mailed) {
+  if (mode == ProductMode::kDense) return OneRowDense<kType>;
+  if (mode == ProductMode::kGated) {
+    return mailed ? OneRowGated<kType, true> : OneRowGated<kType, false>;
+  }
+  return mailed ? OneRowSum<kType, true> : OneRowSum<kType, false>;
 }
 
 // Among these types.
@@ -36,9 +38,9 @@ ProductKernelPointer FindKernelAmong(BlockType type, int vectors) {
 }
 
 template <BlockType... kTypes>
-OneRowKernelPointer FindOneRowKernelAmong(BlockType type, ProductMode mode) {
+OneRowKernelPointer FindOneRowKernelAmong(BlockType type, ProductMode mode, bool mailed) {
   OneRowKernelPointer found = nullptr;
-  ((found = type == kTypes ? OneRowKernelOf<kTypes>(mode) : found), ...);
+  ((found = type == kTypes ? OneRowKernelOf<kTypes>(mode, mailed) : found), ...);
   return found;
 }
 

@@ -60,6 +60,7 @@ absl::Status LaunchGatedExperts(const GatedExperts& product, const KernelStream&
     parameters.x = RowsFrom(product.x, row);
     parameters.routing = RoutingFrom(product.routing, row);
     parameters.experts = product.experts;
+    parameters.mailed = product.mailed;
     GatedTarget& target = parameters.gated;
     target.gate = MatrixOutputOf(gate, product.faults.gate);
     target.up = MatrixOutputOf(product.up, product.faults.up);

@@ -44,7 +44,9 @@ struct GatedExperts {
   DeviceActivations x;
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // [num_experts], in device memory.
-  DeviceExpertMatrix gate, up;            // Of one shape.
+  // Of one row, as ExpertSum's: what is in no slot is left out. Its address is one that can be read.
+  const float* mailed = nullptr;
+  DeviceExpertMatrix gate, up;  // Of one shape.
   GatedActivation activation = GatedActivation::kSilu;
   HiddenRows hidden;  // By entry.
   GatedFaults faults;

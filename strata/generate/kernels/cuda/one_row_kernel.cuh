@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "strata/core/block_type.h"
+#include "strata/generate/kernels/cuda/expert_state.h"
 #include "strata/generate/kernels/cuda/gated_value.h"
 #include "strata/generate/kernels/cuda/launch.h"
 #include "strata/generate/kernels/cuda/one_row_parameters.h"
@@ -76,8 +77,14 @@ __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowDense(
   target.y[row] = adds ? f32::Add(residual, f32::Mul(y, target.residual_scale)) : y;
 }
 
-// A tile of gate and up of one expert, or of those that all rows share.
-template <BlockType kType>
+// Whether a chosen expert is computed elsewhere.
+__device__ __forceinline__ bool IsMailed(const OneRowParameters& p, int expert) {
+  return !IsInSlot(p.experts[expert]);
+}
+
+// A tile of gate and up of one expert, or of those that all rows share. kMailed: experts in no slot are
+// left out.
+template <BlockType kType, bool kMailed>
 __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowGated(
     const __grid_constant__ OneRowParameters p) {
   const OneRowShape& shape = p.shape;
@@ -87,7 +94,7 @@ __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowGated(
   const int rank = number / p.tiles;
   const int num_experts = p.experts == nullptr ? 1 : p.routing.num_chosen;
   const int first_row = (number - rank * p.tiles) * shape.tile_rows;
-  const int rows = rank < num_experts ? min(shape.tile_rows, target.gate.rows - first_row) : 0;
+  int rows = rank < num_experts ? min(shape.tile_rows, target.gate.rows - first_row) : 0;
   const uint64_t skipped = static_cast<uint64_t>(first_row) * shape.row_bytes;
   Segments<2> segments = {2 * warp,
                           {reinterpret_cast<uint64_t>(target.gate.data) + skipped,
@@ -107,6 +114,13 @@ __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowGated(
     expert = ChoiceOf(p.routing, rank);
     segments.from[0] = AddressOf(p.experts[expert], target.gate) + skipped;
     segments.from[1] = AddressOf(p.experts[expert], target.up) + skipped;
+    if constexpr (kMailed) {
+      // No byte of it is asked for, wherever it lies.
+      if (IsMailed(p, expert)) {
+        rows = 0;
+        segments.from[0] = segments.from[1] = 0;
+      }
+    }
   }
   if (!is_early) load();
   TakeVector<kType>(p);
@@ -129,8 +143,9 @@ __global__ __launch_bounds__(32 * kOneRowWarps, kOneRowBlocks) void OneRowGated(
   target.hidden.values[int64_t{rank} * target.gate.rows + row] = hidden;
 }
 
-// Rows of down of all chosen experts, a warp an expert, and their sum in the order of rank.
-template <BlockType kType>
+// Rows of down of all chosen experts, a warp an expert, and their sum in the order of rank. kMailed: of
+// experts in no slot they are there already.
+template <BlockType kType, bool kMailed>
 __global__ __launch_bounds__(32 * kMaxSumWarps,
                              1) void OneRowSum(const __grid_constant__ OneRowParameters p) {
   const OneRowShape& shape = p.shape;
@@ -142,9 +157,12 @@ __global__ __launch_bounds__(32 * kMaxSumWarps,
   const auto load = [&] {
     for (int rank = warp; rank < num_chosen; rank += warps) {
       const int expert = ChoiceOf(p.routing, rank);
-      const uint64_t from = AddressOf(p.experts[expert], target.down) +
-                            static_cast<uint64_t>(first_row) * shape.row_bytes;
-      LoadSegment(shape, rank, from, rows);
+      uint64_t from = AddressOf(p.experts[expert], target.down) +
+                      static_cast<uint64_t>(first_row) * shape.row_bytes;
+      if constexpr (kMailed) {
+        if (IsMailed(p, expert)) from = 0;
+      }
+      if (!kMailed || from != 0) LoadSegment(shape, rank, from, rows);
       if (lane != 0) continue;
       Shared<OneRowRank>(shape.ranks)[rank] = {
           .from = from, .expert = expert, .weight = __ldcg(p.routing.weights + rank)};
@@ -169,12 +187,19 @@ __global__ __launch_bounds__(32 * kMaxSumWarps,
 #pragma unroll 1
   for (int rank = warp; rank < num_chosen; rank += warps) {
     const OneRowRank& own = Shared<OneRowRank>(shape.ranks)[rank];
+    float* const outputs = Shared<float>(shape.outputs) + rank * shape.tile_rows;
+    if constexpr (kMailed) {
+      if (own.from == 0) {
+        if (lane >= rows) continue;
+        outputs[lane] = __ldcg(p.mailed + int64_t{rank} * target.down.rows + first_row + lane);
+        continue;
+      }
+    }
     SumGroups<kType>(shape, Segments<1>{rank, {own.from}}, rows, rank);
     if (lane >= rows) continue;
     const float value = SumOfRow(shape, rank, lane);
     if (!f32::IsFinite(value)) ReportFault(target.down.fault, p.fault_row);
-    Shared<float>(shape.outputs)[rank * shape.tile_rows + lane] =
-        ScaleAndAddBias(target.down, own.expert, first_row + lane, value);
+    outputs[lane] = ScaleAndAddBias(target.down, own.expert, first_row + lane, value);
   }
   __syncthreads();
   if (!has_row) return;

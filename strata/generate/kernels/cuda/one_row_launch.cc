@@ -30,11 +30,11 @@ constexpr int kMaxTileRows = 8;
 constexpr int kSumRows = 16;
 static_assert(kMaxChosenExperts <= 2 * kMaxSumWarps);
 
-OneRowKernelPointer FindKernel(BlockType type, ProductMode mode) {
+OneRowKernelPointer FindKernel(BlockType type, ProductMode mode, bool mailed = false) {
   for (const auto find :
        {FindOneRowKernelOfK4K5, FindOneRowKernelOfK2K3K6, FindOneRowKernelOfCodes32,
         FindOneRowKernelOfValues, FindOneRowKernelOfGrids, FindOneRowKernelOfTernary}) {
-    if (const OneRowKernelPointer kernel = find(type, mode)) return kernel;
+    if (const OneRowKernelPointer kernel = find(type, mode, mailed)) return kernel;
   }
   return nullptr;
 }
@@ -196,10 +196,12 @@ absl::Status LaunchOneRow(absl::string_view name, BlockType type, int64_t column
   p.early_choice = product.early_choice;
   p.routing = product.routing;
   p.experts = product.experts;
+  p.mailed = product.mailed;
   p.gated = product.gated;
   p.sum = product.sum;
   FillTargets(product, p);
-  const OneRowKernelPointer kernel = FindKernel(type, product.mode);
+  const bool mailed = product.mailed != nullptr;
+  const OneRowKernelPointer kernel = FindKernel(type, product.mode, mailed);
   RETURN_IF_ERROR(AllowSharedBytes(name, kernel, cut.shared_bytes));
   const int num_blocks = CountBlocks(product, p.shape.tile_rows, cut.warps);
   return LaunchKernel(name, kernel,

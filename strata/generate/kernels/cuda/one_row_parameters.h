@@ -68,6 +68,7 @@ struct OneRowParameters {
 
   DeviceRouting routing;
   const DeviceExpert* experts = nullptr;  // Null: kGated has the matrices of `gated`.
+  const float* mailed = nullptr;          // As ProductParameters'.
   int tiles = 0;                          // Of all outputs, of an expert, of down.
   DenseTarget outputs[4];                 // kDense. Behind the last, first_tile is beyond `tiles`.
   GatedTarget gated;

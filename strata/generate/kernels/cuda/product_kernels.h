@@ -21,13 +21,14 @@ ProductKernelPointer FindKernelOfGrids(BlockType type, int vectors);
 ProductKernelPointer FindKernelOfTernary(BlockType type, int vectors);
 ProductKernelPointer FindKernelOfNumbers(BlockType type, int vectors);
 
-// The kernel of a type for steps of one row; null for types of other files.
-OneRowKernelPointer FindOneRowKernelOfK4K5(BlockType type, ProductMode mode);
-OneRowKernelPointer FindOneRowKernelOfK2K3K6(BlockType type, ProductMode mode);
-OneRowKernelPointer FindOneRowKernelOfCodes32(BlockType type, ProductMode mode);
-OneRowKernelPointer FindOneRowKernelOfValues(BlockType type, ProductMode mode);
-OneRowKernelPointer FindOneRowKernelOfGrids(BlockType type, ProductMode mode);
-OneRowKernelPointer FindOneRowKernelOfTernary(BlockType type, ProductMode mode);
+// The kernel of a type for steps of one row; null for types of other files. `mailed`: that of kGated
+// or kSum which leaves experts out that are computed elsewhere.
+OneRowKernelPointer FindOneRowKernelOfK4K5(BlockType type, ProductMode mode, bool mailed);
+OneRowKernelPointer FindOneRowKernelOfK2K3K6(BlockType type, ProductMode mode, bool mailed);
+OneRowKernelPointer FindOneRowKernelOfCodes32(BlockType type, ProductMode mode, bool mailed);
+OneRowKernelPointer FindOneRowKernelOfValues(BlockType type, ProductMode mode, bool mailed);
+OneRowKernelPointer FindOneRowKernelOfGrids(BlockType type, ProductMode mode, bool mailed);
+OneRowKernelPointer FindOneRowKernelOfTernary(BlockType type, ProductMode mode, bool mailed);
 
 }  // namespace strata
 

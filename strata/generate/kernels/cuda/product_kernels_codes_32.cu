@@ -11,10 +11,10 @@ ProductKernelPointer FindKernelOfCodes32(BlockType type, int vectors) {
                          BlockType::kQ8_0, BlockType::kQ2_0, BlockType::kQ1_0>(type, vectors);
 }
 
-OneRowKernelPointer FindOneRowKernelOfCodes32(BlockType type, ProductMode mode) {
+OneRowKernelPointer FindOneRowKernelOfCodes32(BlockType type, ProductMode mode, bool mailed) {
   return FindOneRowKernelAmong<BlockType::kQ4_0, BlockType::kQ4_1, BlockType::kQ5_0,
                                BlockType::kQ5_1, BlockType::kQ8_0, BlockType::kQ2_0,
-                               BlockType::kQ1_0>(type, mode);
+                               BlockType::kQ1_0>(type, mode, mailed);
 }
 
 }  // namespace strata

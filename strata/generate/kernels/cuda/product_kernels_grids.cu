@@ -44,10 +44,10 @@ ProductKernelPointer FindKernelOfGrids(BlockType type, int vectors) {
                          BlockType::kIQ1_M>(type, vectors);
 }
 
-OneRowKernelPointer FindOneRowKernelOfGrids(BlockType type, ProductMode mode) {
+OneRowKernelPointer FindOneRowKernelOfGrids(BlockType type, ProductMode mode, bool mailed) {
   return FindOneRowKernelAmong<BlockType::kIQ2_XXS, BlockType::kIQ2_XS, BlockType::kIQ2_S,
                                BlockType::kIQ3_XXS, BlockType::kIQ3_S, BlockType::kIQ1_S,
-                               BlockType::kIQ1_M>(type, mode);
+                               BlockType::kIQ1_M>(type, mode, mailed);
 }
 
 }  // namespace strata

@@ -10,8 +10,9 @@ ProductKernelPointer FindKernelOfK2K3K6(BlockType type, int vectors) {
   return FindKernelAmong<BlockType::kQ2_K, BlockType::kQ3_K, BlockType::kQ6_K>(type, vectors);
 }
 
-OneRowKernelPointer FindOneRowKernelOfK2K3K6(BlockType type, ProductMode mode) {
-  return FindOneRowKernelAmong<BlockType::kQ2_K, BlockType::kQ3_K, BlockType::kQ6_K>(type, mode);
+OneRowKernelPointer FindOneRowKernelOfK2K3K6(BlockType type, ProductMode mode, bool mailed) {
+  return FindOneRowKernelAmong<BlockType::kQ2_K, BlockType::kQ3_K, BlockType::kQ6_K>(type, mode,
+                                                                                     mailed);
 }
 
 }  // namespace strata

@@ -10,8 +10,8 @@ ProductKernelPointer FindKernelOfK4K5(BlockType type, int vectors) {
   return FindKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, vectors);
 }
 
-OneRowKernelPointer FindOneRowKernelOfK4K5(BlockType type, ProductMode mode) {
-  return FindOneRowKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, mode);
+OneRowKernelPointer FindOneRowKernelOfK4K5(BlockType type, ProductMode mode, bool mailed) {
+  return FindOneRowKernelAmong<BlockType::kQ4_K, BlockType::kQ5_K>(type, mode, mailed);
 }
 
 }  // namespace strata

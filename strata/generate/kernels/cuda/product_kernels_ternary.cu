@@ -10,8 +10,8 @@ ProductKernelPointer FindKernelOfTernary(BlockType type, int vectors) {
   return FindKernelAmong<BlockType::kTQ1_0, BlockType::kTQ2_0>(type, vectors);
 }
 
-OneRowKernelPointer FindOneRowKernelOfTernary(BlockType type, ProductMode mode) {
-  return FindOneRowKernelAmong<BlockType::kTQ1_0, BlockType::kTQ2_0>(type, mode);
+OneRowKernelPointer FindOneRowKernelOfTernary(BlockType type, ProductMode mode, bool mailed) {
+  return FindOneRowKernelAmong<BlockType::kTQ1_0, BlockType::kTQ2_0>(type, mode, mailed);
 }
 
 }  // namespace strata

@@ -11,9 +11,9 @@ ProductKernelPointer FindKernelOfValues(BlockType type, int vectors) {
                          BlockType::kNVFP4>(type, vectors);
 }
 
-OneRowKernelPointer FindOneRowKernelOfValues(BlockType type, ProductMode mode) {
+OneRowKernelPointer FindOneRowKernelOfValues(BlockType type, ProductMode mode, bool mailed) {
   return FindOneRowKernelAmong<BlockType::kIQ4_NL, BlockType::kIQ4_XS, BlockType::kMXFP4,
-                               BlockType::kNVFP4>(type, mode);
+                               BlockType::kNVFP4>(type, mode, mailed);
 }
 
 }  // namespace strata

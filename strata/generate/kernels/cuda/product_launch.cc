@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "cuda_runtime.h"
+#include "glog/logging.h"
 #include "strata/core/block_type.h"
 #include "strata/core/cuda_status.h"
 #include "strata/core/status_macros.h"
@@ -215,6 +216,7 @@ absl::Status LaunchProduct(absl::string_view name, BlockType type, int64_t colum
   if (plan.vectors == 0 && is_shape && RunsAsOneRow(type, columns, parameters)) {
     return LaunchOneRow(name, type, columns, parameters, plan, stream);
   }
+  CHECK(parameters.mailed == nullptr) << "the host computes missed experts of one row alone";
   const int wanted_vectors = plan.vectors > 0 ? plan.vectors : ChooseVectors(parameters);
   const int vectors = is_numbers ? wanted_vectors : std::max(wanted_vectors, 2);
   const ProductKernelPointer kernel = FindKernel(type, vectors);

@@ -107,6 +107,9 @@ struct ProductParameters {
   NormTask norm;          // With an x, of a step of one row: what makes the vector.
   DeviceRouting routing;  // Without experts, `experts` is null.
   const DeviceExpert* experts = nullptr;
+  // Not null: of a step of one row the experts that are in no slot are computed elsewhere. kSum adds
+  // up what comes of them, [num_chosen][down.rows] by rank.
+  const float* mailed = nullptr;
 
   int num_outputs = 0;
   DenseTarget outputs[4];

@@ -1,13 +1,17 @@
 #include "strata/generate/kernels/cuda/step_block.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include "absl/types/span.h"
 #include "glog/logging.h"
+#include "strata/cache/tier/landing.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/landing_places.h"
 
 namespace strata {
 
@@ -17,7 +21,12 @@ StepBlock::StepBlock(const StepBlockLayout& layout, std::byte* memory)
   Clear();
 }
 
-void StepBlock::Clear() { step_ = new (memory_) DeviceStep(); }
+void StepBlock::Clear() {
+  step_ = new (memory_) DeviceStep();
+  // Offers that no group has are nobody's.
+  if (layout_.max_landing_groups == 0) return;
+  std::memset(memory_ + layout_.landings_offset(), 0, static_cast<size_t>(layout_.offers_offset()));
+}
 
 int StepBlock::AddRow(DeviceStepRow row, bool wants_logits) {
   CHECK_LT(step_->num_rows, kMaxRows);
@@ -54,6 +63,21 @@ bool StepBlock::PatchExpert(int64_t index, absl::Span<const std::byte> entry) {
   std::memcpy(patch.entry, entry.data(), sizeof(patch.entry));
   auto* const patches = reinterpret_cast<ExpertPatch*>(memory_ + layout_.expert_patches_offset());
   patches[step_->num_expert_patches++] = patch;
+  return true;
+}
+
+bool StepBlock::OfferLandings(int first_layer, absl::Span<const LandingGroup> groups,
+                              absl::Span<const LandingOffer> offers) {
+  if (std::ssize(groups) > layout_.max_landing_groups || std::ssize(offers) > layout_.max_offers) {
+    return false;
+  }
+  std::byte* const landings = memory_ + layout_.landings_offset();
+  reinterpret_cast<DeviceLandingHead*>(landings)->first_layer = first_layer;
+  auto* const to =
+      reinterpret_cast<DeviceLandingGroup*>(landings + StepBlockLayout::landing_groups_offset());
+  for (size_t i = 0; i < groups.size(); ++i) to[i].group = groups[i];
+  std::copy(offers.begin(), offers.end(),
+            reinterpret_cast<LandingOffer*>(landings + layout_.offers_offset()));
   return true;
 }
 

@@ -2,8 +2,8 @@
 // step reads (begin_step.h): the rows, the angles of their positions, pages that sequences got, and
 // entries of the expert table that changed. All else about a step is fixed when it is captured.
 //
-// In memory: DeviceStep, then of each rotation the cosines and sines of kMaxRows rows, then the
-// page patches, then the expert patches.
+// In memory: DeviceStep, then of each rotation the cosines and sines of kMaxRows rows, then what lands
+// where, then the page patches, then the expert patches.
 #ifndef STRATA_GENERATE_KERNELS_CUDA_STEP_BLOCK_H_
 #define STRATA_GENERATE_KERNELS_CUDA_STEP_BLOCK_H_
 
@@ -11,7 +11,9 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "strata/cache/tier/landing.h"
 #include "strata/generate/kernels/cuda/device_rows.h"
+#include "strata/generate/kernels/cuda/landing_places.h"
 #include "strata/generate/numerics/numerics.h"
 
 namespace strata {
@@ -59,6 +61,8 @@ struct StepBlockLayout {
 
   int num_rotations = 0;
   int rotation_dims[kMaxRotations] = {};
+  int max_landing_groups = 0;  // 0: nothing lands.
+  int max_offers = 0;
   int max_page_patches = 0;
   int max_expert_patches = 0;
 
@@ -71,8 +75,20 @@ struct StepBlockLayout {
   STRATA_NUMERIC int64_t rotary_floats() const { return rotation_offset(num_rotations); }
   // In bytes from the beginning of the block.
   STRATA_NUMERIC static int64_t rotary_bytes_offset() { return sizeof(DeviceStep); }
-  STRATA_NUMERIC int64_t page_patches_offset() const {
+  // A DeviceLandingHead, the groups, then the offers.
+  STRATA_NUMERIC int64_t landings_offset() const {
     return rotary_bytes_offset() + rotary_floats() * int64_t{sizeof(float)};
+  }
+  STRATA_NUMERIC static int64_t landing_groups_offset() { return sizeof(DeviceLandingHead); }
+  STRATA_NUMERIC int64_t offers_offset() const {
+    return landing_groups_offset() + max_landing_groups * int64_t{sizeof(DeviceLandingGroup)};
+  }
+  STRATA_NUMERIC int64_t landings_bytes() const {
+    if (max_landing_groups == 0) return 0;
+    return offers_offset() + max_offers * int64_t{sizeof(LandingOffer)};
+  }
+  STRATA_NUMERIC int64_t page_patches_offset() const {
+    return landings_offset() + landings_bytes();
   }
   STRATA_NUMERIC int64_t expert_patches_offset() const {
     return page_patches_offset() + max_page_patches * int64_t{sizeof(PagePatch)};
@@ -97,6 +113,9 @@ class StepBlock {
   // False when there is no room: the patch belongs to another step.
   [[nodiscard]] bool PatchPage(int64_t index, std::byte* address);
   [[nodiscard]] bool PatchExpert(int64_t index, absl::Span<const std::byte> entry);
+  // What the step offers; nothing before the first call. False when there is no room.
+  [[nodiscard]] bool OfferLandings(int first_layer, absl::Span<const LandingGroup> groups,
+                                   absl::Span<const LandingOffer> offers);
 
   const DeviceStep& step() const { return *step_; }
 
