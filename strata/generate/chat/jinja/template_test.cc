@@ -161,6 +161,7 @@ TEST(TemplateTest, RefusesWhatTakesTooMuch) {
            "{{ '\u00E4\t'.expandtabs(9223372036854775807) }}",
            LooksAtALongText("d[s]"),
            LooksAtALongText("s in d"),
+           LooksAtALongText("d.get(s)"),
            LooksAtALongText("d == {s: 2 - 1}"),
            LooksAtALongText("s | int"),
            LooksAtALongText("s | float"),
