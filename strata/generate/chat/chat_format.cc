@@ -80,7 +80,10 @@ absl::StatusOr<Value> ContentOf(const nlohmann::ordered_json& json, absl::string
   return UsageError(absl::StrCat(flag, ": ", value.status().message()));
 }
 
-absl::Status SetArguments(const nlohmann::ordered_json& arguments, Dict& variables) {
+absl::Status SetVariables(const ChatFormat::Variables& given, Dict& variables) {
+  ASSIGN_OR_RETURN(Value tools, ContentOf(given.tools, "--tools"));
+  variables.Set("tools", std::move(tools));
+  const nlohmann::ordered_json& arguments = given.arguments;
   if (arguments.is_null()) return absl::OkStatus();
   if (!arguments.is_object()) return UsageError("--template_args is no JSON object");
   for (const auto& [name, json] : arguments.items()) {
@@ -95,16 +98,19 @@ absl::Status SetArguments(const nlohmann::ordered_json& arguments, Dict& variabl
 
 }  // namespace
 
+absl::Status ChatFormat::Check(const Variables& variables) {
+  Dict dict;
+  return SetVariables(variables, dict);
+}
+
 absl::StatusOr<ChatFormat> ChatFormat::Create(PromptTemplate prompt_template,
                                               const Tokenizer& tokenizer,
                                               const Variables& variables) {
   Dict dict;
   SetSpecialTokens(tokenizer, dict);
-  ASSIGN_OR_RETURN(Value tools, ContentOf(variables.tools, "--tools"));
-  dict.Set("tools", std::move(tools));
   // Templates are told "none" and not left to find it undefined, as they are elsewhere.
   dict.Set("documents", Value::None());
-  RETURN_IF_ERROR(SetArguments(variables.arguments, dict));
+  RETURN_IF_ERROR(SetVariables(variables, dict));
   return ChatFormat(std::move(prompt_template), std::move(dict));
 }
 

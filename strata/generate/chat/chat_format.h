@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/civil_time.h"
 #include "absl/types/span.h"
@@ -33,9 +34,12 @@ class ChatFormat {
     absl::CivilSecond now;  // For templates that tell the model the date.
   };
 
+  // A UsageError for arguments that are no object, that set what has a flag of its own, or that are
+  // too large or deep.
+  static absl::Status Check(const Variables& variables);
+
   // With the texts of the tokenizer's special tokens as variables (`bos_token`, `eos_token`, ...):
-  // empty for a BOS or EOS that there is none of. A UsageError for arguments that are no object,
-  // that set what has a flag of its own, or that are too large or deep.
+  // empty for a BOS or EOS that there is none of. Errors of Check.
   static absl::StatusOr<ChatFormat> Create(PromptTemplate prompt_template,
                                            const Tokenizer& tokenizer, const Variables& variables);
 

@@ -21,6 +21,7 @@
 #include "strata/core/status_macros.h"
 #include "strata/generate/chat/chat_message.h"
 #include "strata/generate/commands/answerer.h"
+#include "strata/generate/commands/chat_inputs.h"
 #include "strata/generate/commands/conversation.h"
 #include "strata/generate/commands/generate_options.h"
 #include "strata/generate/commands/idle_flags.h"
@@ -150,11 +151,12 @@ class ChatLoop {
 
 absl::Status Chat(const GenerateOptions& options) {
   RETURN_IF_ERROR(CheckWrittenFiles(options));
+  ASSIGN_OR_RETURN(ChatInputs inputs, ChatInputs::Read(*options.chat));
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model, TextModel::Read(options.model));
   RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
   ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model->NeedTokenizer());
   ASSIGN_OR_RETURN(Conversation conversation,
-                   Conversation::Create(model->file(), *tokenizer, *options.chat));
+                   Conversation::Create(model->file(), *tokenizer, std::move(inputs)));
   RETURN_IF_ERROR(model->Start(options.open));
   RETURN_IF_ERROR(ChatLoop(*model, options, std::move(conversation)).Run());
   return model->FinishTrace();

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "strata/core/cli/json_output.h"
@@ -111,6 +112,28 @@ TEST(ChatPromptTest, SaysWhatIsWrongAndWhoseFaultItIs) {
     EXPECT_EQ(result.out, "");
   }
   EXPECT_EQ(ShowPrompt({"--chat_template=" + refuses}).out, "Hi");
+}
+
+TEST(ChatPromptTest, IsFoundWrongBeforeTheModelIsOpened) {
+  const std::vector<std::string> wrong = {
+      "--template_args={",
+      "--template_args={\"tools\": []}",
+      "--template_args={\"a\": 18446744073709551615}",
+      "--tools=" + FileOf("none.json", "7"),
+      "--tools=" +
+          FileOf("deep.json", "[{\"a\": " + std::string(200, '[') + std::string(200, ']') + "}]"),
+      "--chat_template=" + FileOf("open.jinja", "{% for m in messages %}"),
+      "--chat_format=vicuna"};
+  const std::string nowhere = "--model=" + TestFile("nowhere.gguf");
+  for (const std::string& flag : wrong) {
+    for (const char* const mode : {"--prompt=Hi", "--show_prompt --prompt=Hi", ""}) {
+      std::vector<std::string> flags = absl::StrSplit(mode, ' ', absl::SkipEmpty());
+      flags.insert(flags.end(), {"--chat", nowhere, flag});
+      const ProgramResult result = RunGenerate(flags);
+      EXPECT_NE(result.exit_code, 0);
+      EXPECT_THAT(result.err, Not(HasSubstr("nowhere.gguf"))) << flag << " " << mode;
+    }
+  }
 }
 
 TEST(ChatPromptTest, ItsFlagsWantAConversation) {

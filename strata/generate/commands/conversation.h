@@ -16,7 +16,7 @@
 #include "strata/generate/chat/answer_starts.h"
 #include "strata/generate/chat/chat_format.h"
 #include "strata/generate/chat/chat_message.h"
-#include "strata/generate/commands/chat_options.h"
+#include "strata/generate/commands/chat_inputs.h"
 #include "strata/generate/tokenizer/text_piece.h"
 #include "strata/generate/tokenizer/token_id.h"
 #include "strata/generate/tokenizer/tokenizer.h"
@@ -32,12 +32,10 @@ class Conversation {
     std::string Text() const;
   };
 
-  // Written by the template that the options name, or the model's; begins with the system message
-  // of the options. Errors of PromptTemplate and ChatFormat, and of reading the files that the
-  // options name: kind chat_tools for tools that are no JSON array of objects. `tokenizer`, the
-  // file's, outlives it.
+  // Written by the template of the inputs, or the model's; begins with their system message. Errors
+  // of PromptTemplate and ChatFormat. `tokenizer`, the file's, outlives it.
   static absl::StatusOr<Conversation> Create(const GgufFile& file, const Tokenizer& tokenizer,
-                                             const ChatOptions& options);
+                                             ChatInputs inputs);
 
   void AddUser(std::string content);
   // Of the model, behind the prompt that NextPrompt gave last: see AnswerMessage.

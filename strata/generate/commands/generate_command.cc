@@ -19,6 +19,7 @@
 #include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/commands/answerer.h"
+#include "strata/generate/commands/chat_inputs.h"
 #include "strata/generate/commands/conversation.h"
 #include "strata/generate/commands/generate_options.h"
 #include "strata/generate/commands/idle_flags.h"
@@ -37,16 +38,18 @@
 namespace strata {
 namespace {
 
+// `chat` is there where the prompt is a message.
 absl::StatusOr<std::vector<TokenId>> EncodePrompt(const GenerateOptions& options,
+                                                  std::optional<ChatInputs> chat,
                                                   const TextModel& model,
                                                   const std::string& prompt) {
   ASSIGN_OR_RETURN(const Tokenizer* tokenizer, model.NeedTokenizer());
-  if (!options.chat.has_value()) {
+  if (!chat.has_value()) {
     return tokenizer->Encode(
         prompt, options.parse_special ? SpecialText::kIsToken : SpecialText::kIsPlainText);
   }
   ASSIGN_OR_RETURN(Conversation conversation,
-                   Conversation::Create(model.file(), *tokenizer, *options.chat));
+                   Conversation::Create(model.file(), *tokenizer, *std::move(chat)));
   conversation.AddUser(prompt);
   ASSIGN_OR_RETURN(Conversation::Prompt written, conversation.NextPrompt());
   return std::move(written.ids);
@@ -59,13 +62,14 @@ absl::StatusOr<std::string> PromptText(const GenerateOptions& options) {
 }
 
 absl::StatusOr<std::vector<TokenId>> PromptIds(const GenerateOptions& options,
+                                               std::optional<ChatInputs> chat,
                                                const TextModel& model, const std::string& text) {
   if (options.tokens_file.has_value()) {
     return ReadTokenIds(*options.tokens_file, model.graph().vocabulary);
   }
   // A BOS alone would be a prompt too, but hardly the one that was meant.
   if (text.empty()) return std::vector<TokenId>();
-  return EncodePrompt(options, model, text);
+  return EncodePrompt(options, std::move(chat), model, text);
 }
 
 absl::Status Dump(absl::Span<const TokenId> prompt, const Generation& generation,
@@ -106,9 +110,14 @@ absl::Status GenerateAnswer(const GenerateOptions& options) {
     dump.emplace(std::move(file));
   }
   ASSIGN_OR_RETURN(const std::string text, PromptText(options));
+  std::optional<ChatInputs> chat;
+  if (options.chat.has_value()) {
+    ASSIGN_OR_RETURN(chat, ChatInputs::Read(*options.chat));
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<TextModel> model, TextModel::Read(options.model));
   RETURN_IF_ERROR(CheckWrittenFiles(options, model->file()));
-  ASSIGN_OR_RETURN(const std::vector<TokenId> prompt, PromptIds(options, *model, text));
+  ASSIGN_OR_RETURN(const std::vector<TokenId> prompt,
+                   PromptIds(options, std::move(chat), *model, text));
   if (prompt.empty()) return UsageError("the prompt is empty");
   RETURN_IF_ERROR(CheckFits(std::ssize(prompt), model->ContextFor(options.open.engine)));
   RETURN_IF_ERROR(model->Start(options.open));

@@ -3,12 +3,14 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "strata/core/cli/json_output.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/commands/chat_inputs.h"
 #include "strata/generate/commands/conversation.h"
 #include "strata/generate/commands/text_input.h"
 #include "strata/generate/tokenizer/load_tokenizer.h"
@@ -17,10 +19,11 @@
 namespace strata {
 
 absl::Status ShowPrompt(const GenerateOptions& options) {
+  ASSIGN_OR_RETURN(ChatInputs inputs, ChatInputs::Read(*options.chat));
   ASSIGN_OR_RETURN(const std::unique_ptr<GgufFile> file, GgufFile::Open(options.model));
   ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, LoadTokenizer(*file));
   ASSIGN_OR_RETURN(Conversation conversation,
-                   Conversation::Create(*file, *tokenizer, *options.chat));
+                   Conversation::Create(*file, *tokenizer, std::move(inputs)));
   absl::StatusOr<std::string> text = options.prompt.value_or("");
   if (options.prompt_file.has_value()) text = ReadText(*options.prompt_file);
   RETURN_IF_ERROR(text.status());

@@ -104,6 +104,7 @@ absl::StatusOr<Value> FindAttribute(const Value& value, absl::string_view name, 
 // The item; missing where Python has a TypeError or a LookupError.
 Value FindItem(const Value& value, const Value& key, Budget& budget) {
   if (value.Is(Value::Kind::kDict)) {
+    if (key.IsString()) budget.HandleBytes(static_cast<int64_t>(key.text().size()));
     const Value* const found = value.dict().Find(key);
     return found == nullptr ? Value() : *found;
   }
@@ -209,6 +210,22 @@ absl::StatusOr<Value> GetItem(const Value& value, const Value& key, Budget& budg
   return found.IsMissing() ? NoAttribute(value, key.text()) : found;
 }
 
+namespace {
+
+absl::StatusOr<Value> SliceRange(const RangeObject& range, const Indices& indices) {
+  int64_t start, stop, step;
+  if (__builtin_mul_overflow(indices.start, range.step, &start) ||
+      __builtin_add_overflow(range.start, start, &start) ||
+      __builtin_mul_overflow(indices.stop, range.step, &stop) ||
+      __builtin_add_overflow(range.start, stop, &stop) ||
+      __builtin_mul_overflow(range.step, indices.step, &step)) {
+    return absl::InvalidArgumentError("an integer does not fit into 64 bits");
+  }
+  return Value::OfObject(Value::Kind::kRange, std::make_shared<RangeObject>(start, stop, step));
+}
+
+}  // namespace
+
 absl::StatusOr<Value> GetSlice(const Value& value, const Value& start, const Value& stop,
                                const Value& step, Budget& budget) {
   if (value.IsUndefined()) return absl::InvalidArgumentError(value.undefined_message());
@@ -220,10 +237,7 @@ absl::StatusOr<Value> GetSlice(const Value& value, const Value& start, const Val
   ASSIGN_OR_RETURN(const Indices indices, IndicesOf(start, stop, step, size));
   if (value.IsString()) return SliceString(value, indices, budget);
   if (is_range) {
-    const RangeObject& range = value.object<RangeObject>();
-    return Value::OfObject(Value::Kind::kRange, std::make_shared<RangeObject>(
-                                                    range.at(indices.start), range.at(indices.stop),
-                                                    range.step * indices.step));
+    return SliceRange(value.object<RangeObject>(), indices);
   }
   std::vector<Value> items;
   budget.HandleItems(indices.count);

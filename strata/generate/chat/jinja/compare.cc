@@ -32,6 +32,7 @@ bool AreEqualSequences(const Value& a, const Value& b, Budget& budget) {
 bool AreEqualDicts(const Dict& a, const Dict& b, Budget& budget) {
   if (a.size() != b.size()) return false;
   for (const auto& [key, value] : a.entries()) {
+    if (key.IsString()) budget.HandleBytes(static_cast<int64_t>(key.text().size()));
     const Value* const other = b.Find(key);
     if (other == nullptr || !AreEqual(value, *other, budget)) return false;
   }
@@ -143,6 +144,7 @@ absl::StatusOr<bool> Contains(const Value& container, const Value& item, Budget&
     return absl::StrContains(container.text(), item.text());
   }
   if (container.Is(Value::Kind::kDict)) {
+    if (item.IsString()) budget.HandleBytes(static_cast<int64_t>(item.text().size()));
     std::string text;
     if (!HashText(item, text)) {
       return absl::InvalidArgumentError(absl::StrCat(TypeName(item), " cannot be a key"));

@@ -37,10 +37,11 @@ Value ViewOf(const Value& dict, DictViewObject::Part part) {
 }
 
 absl::StatusOr<Value> CallDictMethod(const Value& self, absl::string_view name,
-                                     const Arguments& arguments) {
+                                     const Arguments& arguments, Budget& budget) {
   if (name == "get") {
     if (!arguments.named.empty()) return absl::InvalidArgumentError("get takes no named argument");
     ASSIGN_OR_RETURN(const std::vector<Value> bound, Bind("get", arguments, {"key", "default"}, 1));
+    if (bound[0].IsString()) budget.HandleBytes(static_cast<int64_t>(bound[0].text().size()));
     std::string text;
     if (!HashText(bound[0], text)) {
       return absl::InvalidArgumentError(absl::StrCat(TypeName(bound[0]), " cannot be a key"));
@@ -129,7 +130,7 @@ absl::StatusOr<Value> CallMethod(const Value& self, absl::string_view name,
     case Value::Kind::kString:
       return CallStringMethod(self, name, arguments, budget);
     case Value::Kind::kDict:
-      return CallDictMethod(self, name, arguments);
+      return CallDictMethod(self, name, arguments, budget);
     case Value::Kind::kLoop:
       return CallLoopMethod(self, name, arguments, budget);
     case Value::Kind::kCycler: {

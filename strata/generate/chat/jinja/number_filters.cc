@@ -45,6 +45,11 @@ absl::optional<std::string> PlainNumber(absl::string_view text) {
 }
 
 // float(text).
+// Reading a number goes over its text several times.
+void HandleDigits(const Value& text, Budget& budget) {
+  budget.HandleBytes(8 * static_cast<int64_t>(text.text().size()));
+}
+
 absl::optional<double> ReadFloat(absl::string_view text) {
   const absl::optional<std::string> plain = PlainNumber(text);
   if (!plain.has_value() || plain->empty()) return absl::nullopt;
@@ -126,6 +131,7 @@ absl::StatusOr<Value> IntFilter(const FilterCall& call) {
   if (input.Is(Value::Kind::kFloat)) {
     ASSIGN_OR_RETURN(number, Truncated(input.float_value(), is_content));
   } else if (input.IsString()) {
+    HandleDigits(input, call.budget);
     ASSIGN_OR_RETURN(const int64_t base, IntOr(bound[1], 10, "int's base"));
     if (base == 0 || (base >= 2 && base <= 36)) {
       ASSIGN_OR_RETURN(number, ReadInt(input.text(), base, is_content));
@@ -144,6 +150,7 @@ absl::StatusOr<Value> FloatFilter(const FilterCall& call) {
   if (input.IsUndefined()) return absl::InvalidArgumentError(input.undefined_message());
   if (input.IsNumber()) return Value::Float(input.number(), input.is_content());
   if (input.IsString()) {
+    HandleDigits(input, call.budget);
     if (const absl::optional<double> number = ReadFloat(input.text())) {
       return Value::Float(*number, input.HasContent());
     }

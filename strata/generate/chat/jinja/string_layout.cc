@@ -1,6 +1,7 @@
 // Methods that put strings into a width.
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,13 @@
 #include "strata/generate/chat/jinja/string_call.h"
 
 namespace strata::jinja {
+namespace {
+
+int64_t CharactersMissing(int64_t width, int64_t num_characters) {
+  return width <= num_characters ? 0 : width - num_characters;
+}
+
+}  // namespace
 
 absl::StatusOr<Value> Justify(const StringCall& call) {
   ASSIGN_OR_RETURN(const std::vector<Value> bound, call.Positional({"width", "fill"}, 1));
@@ -20,8 +28,9 @@ absl::StatusOr<Value> Justify(const StringCall& call) {
     if (!bound[1].IsString() || bound[1].num_characters() != 1) return call.WrongType(bound[1]);
     fill = bound[1].marked_text();
   }
-  const int64_t missing = std::max<int64_t>(0, width - call.self.num_characters());
-  if (!call.budget.HasRoomFor(missing * 4)) return call.budget.status();
+  const int64_t missing = CharactersMissing(width, call.self.num_characters());
+  // Four bytes for each, unless that would overflow.
+  if (!call.budget.HasRoomFor(std::min(missing, INT64_MAX / 4) * 4)) return call.budget.status();
   int64_t before = 0;
   if (call.name == "rjust") before = missing;
   // Python's center puts the odd one on the left only if the width is odd.
@@ -37,7 +46,7 @@ absl::StatusOr<Value> ZeroFill(const StringCall& call) {
   ASSIGN_OR_RETURN(const std::vector<Value> bound, call.Positional({"width"}, 1));
   if (bound[0].IsNone()) return call.WrongType(bound[0]);
   ASSIGN_OR_RETURN(const int64_t width, IntOr(bound[0], 0, "width"));
-  const int64_t missing = std::max<int64_t>(0, width - call.self.num_characters());
+  const int64_t missing = CharactersMissing(width, call.self.num_characters());
   if (!call.budget.HasRoomFor(missing)) return call.budget.status();
   const MarkedText& text = call.text();
   const bool has_sign = !text.empty() && (text.text()[0] == '-' || text.text()[0] == '+');
@@ -55,7 +64,8 @@ absl::StatusOr<Value> ExpandTabs(const StringCall& call) {
   for (const Character& c : CharactersOf(call.text().text())) {
     if (c.code_point == '\t') {
       const int64_t spaces = tab_size > 0 ? tab_size - column % tab_size : 0;
-      if (!call.budget.HasRoomFor(static_cast<int64_t>(expanded.size()) + spaces)) {
+      if (!call.budget.HasRoomFor(spaces) ||
+          !call.budget.HasRoomFor(static_cast<int64_t>(expanded.size()) + spaces)) {
         return call.budget.status();
       }
       expanded.Append(std::string(static_cast<size_t>(spaces), ' '),

@@ -135,6 +135,19 @@ TEST(TemplateTest, RefusesSourcesThatAreNestedTooDeep) {
   }
 }
 
+// Few steps of much work each.
+std::string LooksAtALongText(absl::string_view expression) {
+  return absl::StrCat(
+      "{% set s = 'x' * 99999 %}{% set d = {s: 1} %}{% for i in range(999) %}{% if ", expression,
+      " %}{% endif %}{% endfor %}");
+}
+
+TEST(TemplateTest, TakesWidthsOfAllIntegers) {
+  EXPECT_EQ(PiecesOf("{{ 'x'.ljust(-9223372036854775807 - 1) }}"
+                     "{{ '1'.zfill(-9223372036854775807 - 1) }}"),
+            (Pieces{{"x1", false}}));
+}
+
 TEST(TemplateTest, RefusesWhatTakesTooMuch) {
   const Limits small = {.max_steps = 200'000, .max_bytes = 1 << 20, .max_output_bytes = 100'000};
   for (const std::string& source : std::vector<std::string>{
@@ -144,6 +157,14 @@ TEST(TemplateTest, RefusesWhatTakesTooMuch) {
            "{{ 'x' * 1000000000 }}",
            "{{ [c] * 1000000000 }}",
            "{{ 'x'.center(1000000000) }}{{ 'x'.zfill(1000000000) }}",
+           "{{ 'x'.ljust(9223372036854775807) }}",
+           "{{ '\u00E4\t'.expandtabs(9223372036854775807) }}",
+           LooksAtALongText("d[s]"),
+           LooksAtALongText("s in d"),
+           LooksAtALongText("d.get(s)"),
+           LooksAtALongText("d == {s: 2 - 1}"),
+           LooksAtALongText("s | int"),
+           LooksAtALongText("s | float"),
            "{{ '%1000000000d' % 1 }}",
            "{{ '{:1000000000}'.format(1) }}",
            "{{ c | indent(1000000000) }}",
@@ -182,7 +203,9 @@ TEST(TemplateTest, RefusesIntegersOfMoreThan64Bits) {
   for (const char* const source :
        {"{{ 9223372036854775807 + 1 }}", "{{ 9223372036854775808 }}", "{{ 2 ** 63 }}",
         "{{ 9223372036854775807 * 2 }}", "{{ -9223372036854775807 - 2 }}",
-        "{{ '9223372036854775808' | int }}", "{{ 1e300 | int }}"}) {
+        "{{ '9223372036854775808' | int }}", "{{ 1e300 | int }}",
+        "{{ range(0, 9, 4611686018427387904)[::4] }}",
+        "{{ range(9, 10, 9223372036854775807)[:1] }}"}) {
     EXPECT_TRUE(absl::StrContains(ErrorOf(source).message(), "64 bits")) << source;
   }
   EXPECT_FALSE(ValueFromJson(nlohmann::ordered_json(UINT64_MAX), true).ok());
