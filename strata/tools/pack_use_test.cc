@@ -149,7 +149,7 @@ int ExitOfGenerateWhile(const std::string& model, const std::string& pack, int m
     if (freopen("/dev/null", "w", stderr) == nullptr) _exit(126);
     const std::string program = Runfile("strata/generate/generate").value();
     execl(program.c_str(), program.c_str(), "--model", model.c_str(), "--pack", pack.c_str(),
-          "--device=cpu", "--prompt=In the beginning", "--max_new=400", "--ignore_eos",
+          "--device=cpu", "--prompt=In the beginning", "--max_new=4000", "--ignore_eos",
           "--expert_cache=20%", "--adapt_every=1", nullptr);
     _exit(127);
   }
@@ -187,7 +187,7 @@ TEST_F(PackUseTest, ACutPackEndsGenerateWithAnErrorThatNamesIt) {
   Build(Tiny());
   const std::string experts = pack_ + "/experts.bin";
   bool ended_with_it = false;
-  for (int ms = 200; ms < 3000 && !ended_with_it; ms += 200) {
+  for (int ms = 100; ms < 3000 && !ended_with_it; ms += 100) {
     const std::string bytes = ReadFile(experts);
     const int exit_code =
         ExitOfGenerateWhile(Tiny(), pack_, ms, [&] { fs::resize_file(experts, 8192); });

@@ -237,7 +237,7 @@ int main(int argc, char** argv) {
                    .rare = {"threads"}},
                   {.title = "Filling slots",
                    .flags = {"slots SIZE", "lend", "swaps", "profile FILE", "device NAME"},
-                   .rare = {"stage_memory NAME", "pin_budget SIZE", "seed"}},
+                   .rare = {"expert_source NAME", "pin_budget SIZE", "seed"}},
                   {.title = "Output", .flags = {"json"}}}},
       strata::Run, argc, argv);
 }

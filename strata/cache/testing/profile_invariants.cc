@@ -18,6 +18,7 @@
 #include "strata/cache/profile/expert_profile_file.h"
 #include "strata/cache/profile/profile_figures.h"
 #include "strata/cache/trace/routing_trace.h"
+#include "strata/cache/trace/trace_codec.h"
 #include "strata/cache/trace/trace_records.h"
 #include "strata/core/checksum.h"
 #include "strata/core/error.h"
@@ -94,7 +95,7 @@ std::string BrokenTrace(const std::string& path) {
 
 std::vector<std::byte> ProfileOfBody(absl::Span<const std::byte> body) {
   LittleEndianWriter writer;
-  writer.Raw("STRAPROF").Number(uint32_t{1}).Number(uint64_t{body.size()}).Raw(body);
+  writer.Raw("STRAPROF").Number(kTraceVersion).Number(uint64_t{body.size()}).Raw(body);
   AppendChecksum(ChecksumOf(writer.bytes()), writer);
   return writer.bytes();
 }

@@ -97,9 +97,9 @@ TEST(ChatCommandTest, ReusesWhatALaterPromptHasInCommonWithTheText) {
                    "--stats", "--temperature=0"},
                   "Hello\nWho are you?\n");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  const int first = StatOf(result.err, "prompt_tokens", 0);
-  EXPECT_EQ(StatOf(result.err, "prompt_tokens_reused", 1), first);
-  EXPECT_GT(StatOf(result.err, "prompt_tokens", 1), first);
+  const int first = PromptStat(result.err, "tokens", 0);
+  EXPECT_EQ(PromptStat(result.err, "of them known before", 1), first);
+  EXPECT_GT(PromptStat(result.err, "tokens", 1), first);
 }
 
 TEST(ChatCommandTest, DrawsAnswersByARandomSeedThatItPrints) {

@@ -161,12 +161,12 @@ absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags() {
 }
 
 FlagGroup ExpertFlagGroup() {
-  return {
-      .title = "Experts",
-      .flags = {"expert_cache SIZE", "expert_profile FILE", "pack DIR", "miss NAME"},
-      .rare = {"expert_source NAME", "mmap_experts", "host_experts SIZE", "pin_budget SIZE",
-               "stage_memory NAME", "prefill NAME", "verify NAME", "lend", "adapt_every",
-               "adapt_swaps", "adapt_decay X", "adapt_bytes SIZE", "landing", "dump_routing FILE"}};
+  return {.title = "Experts",
+          .flags = {"expert_cache SIZE", "expert_profile FILE"},
+          .rare = {"pack DIR", "miss NAME", "expert_source NAME", "mmap_experts",
+                   "host_experts SIZE", "pin_budget SIZE", "stage_memory NAME", "prefill NAME",
+                   "verify NAME", "lend", "adapt_every", "adapt_swaps", "adapt_decay X",
+                   "adapt_bytes SIZE", "landing", "dump_routing FILE"}};
 }
 
 }  // namespace strata

@@ -98,8 +98,8 @@ TEST(GenerateCommandTest, WordsWithoutAFlagAreAPrompt) {
   const std::string expected = RunGenerate(kBeginning).out;
   EXPECT_EQ(RunGenerate({"In the beginning", "--max_new=12"}).out, expected);
   EXPECT_EQ(RunGenerate({"In", "the", "--max_new=12", "beginning"}).out, expected);
-  EXPECT_EQ(RunGenerate({"--chat", "Hello", "--max_new=5"}).out,
-            RunGenerate({"--chat", "--prompt=Hello", "--max_new=5"}).out);
+  EXPECT_EQ(RunGenerate({"--chat", "Hello", "--max_new=5", "--seed=3"}).out,
+            RunGenerate({"--chat", "--prompt=Hello", "--max_new=5", "--seed=3"}).out);
 }
 
 TEST(GenerateCommandTest, AFileOfAPromptIsReadAsPeopleSaveIt) {
@@ -301,7 +301,7 @@ TEST(GenerateCommandTest, SaysWhatIsWrongAndWhoseFaultItIs) {
       {{"--prompt=a", "--tokens_file=b"}, 1, "give one of"},
       {{"--prompt="}, 1, "prompt is empty"},
       {{"--chat", "--prompt="}, 1, "prompt is empty"},
-      {{"--chat=false"}, 1, "give one of"},
+      {{"--chat=false"}, 1, "give a text to continue"},
       {{"--prompt=a", "file"}, 1, "\"file\" is no flag"},
       {{"model.gguf"}, 1, "generate --model model.gguf --chat"},
       {{ids}, 1, "--prompt_file " + ids},

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <thread>
 #include <vector>
@@ -36,20 +37,23 @@ class MailMissesTest : public KernelTest {
   void SetUp() override {
     KernelTest::SetUp();
     if (IsSkipped()) return;
+    arrays_ = std::make_unique<Arrays>();
     void* memory = nullptr;
     CheckCuda(cudaHostAlloc(&memory, sizeof(Pinned), cudaHostAllocDefault));
     pinned_ = new (memory) Pinned();
-    state_.Clear();
+    arrays_->state.Clear();
     mail_ = {.width = kWidth,
              .request = &pinned_->request,
              .x = pinned_->x,
              .answered = &pinned_->answered,
              .answers = &pinned_->answers[0][0],
              .late = &pinned_->late,
-             .state = state_.data(),
-             .by_rank = by_rank_.data()};
+             .state = arrays_->state.data(),
+             .by_rank = arrays_->by_rank.data()};
   }
-  void TearDown() override { cudaFreeHost(pinned_); }
+  void TearDown() override {
+    if (pinned_ != nullptr) cudaFreeHost(pinned_);
+  }
 
   // All experts but those with an even index are in slots.
   static std::vector<DeviceExpert> Table() {
@@ -65,29 +69,39 @@ class MailMissesTest : public KernelTest {
 
   void Launch(const std::vector<int32_t>& chosen, const std::vector<float>& x,
               int64_t limit_ns = kMailLimitNs, bool is_first = false) {
-    chosen_.Write(chosen);
-    x_.Write(x);
-    ASSERT_TRUE(
-        PostMisses(
-            {.mail = mail_,
-             .routing = {.num_experts = kExperts, .num_chosen = kChosen, .experts = chosen_.data()},
-             .experts = table_.data(),
-             .x = x_.data(),
-             .is_first = is_first},
-            stream_)
-            .ok());
+    arrays_->chosen.Write(chosen);
+    arrays_->x.Write(x);
+    ASSERT_TRUE(PostMisses({.mail = mail_,
+                            .routing = {.num_experts = kExperts,
+                                        .num_chosen = kChosen,
+                                        .experts = arrays_->chosen.data()},
+                            .experts = arrays_->table.data(),
+                            .x = arrays_->x.data(),
+                            .is_first = is_first},
+                           stream_)
+                    .ok());
     ASSERT_TRUE(AwaitMisses({.mail = mail_, .limit_ns = limit_ns}, stream_).ok());
   }
 
   uint64_t Flag() const { return std::atomic_ref<uint64_t>(pinned_->request.flag).load(); }
 
+  // Device memory, which there is with a card alone.
+  struct Arrays {
+    const DeviceArray<MailState> state{1};
+    const DeviceArray<float> by_rank{kChosen * kWidth};
+    const DeviceArray<DeviceExpert> table{Table()};
+    const DeviceArray<int32_t> chosen{kChosen};
+    const DeviceArray<float> x{kWidth};
+  };
+
   Pinned* pinned_ = nullptr;
   ExpertMail mail_;
-  const DeviceArray<MailState> state_{1};
-  const DeviceArray<float> by_rank_{kChosen * kWidth};
-  const DeviceArray<DeviceExpert> table_{Table()};
-  const DeviceArray<int32_t> chosen_{kChosen};
-  const DeviceArray<float> x_{kWidth};
+  std::unique_ptr<Arrays> arrays_;
+};
+const DeviceArray<float> by_rank_{kChosen * kWidth};
+const DeviceArray<DeviceExpert> table_{Table()};
+const DeviceArray<int32_t> chosen_{kChosen};
+const DeviceArray<float> x_{kWidth};
 };
 
 TEST_F(MailMissesTest, WhatIsInNoSlotIsPostedAndItsAnswersComeByRank) {
@@ -106,7 +120,7 @@ TEST_F(MailMissesTest, WhatIsInNoSlotIsPostedAndItsAnswersComeByRank) {
       std::atomic_ref<uint32_t>(pinned_->answered).store(number);
     });
     Launch({3, 4, 11, 7, 0}, x);
-    const std::vector<float> found = by_rank_.Read();
+    const std::vector<float> found = arrays_->by_rank.Read();
     host.join();
     for (int i = 0; i < kWidth; ++i) {
       ASSERT_EQ(found[1 * kWidth + i], answers[i]);
