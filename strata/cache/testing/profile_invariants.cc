@@ -95,7 +95,7 @@ std::string BrokenTrace(const std::string& path) {
 
 std::vector<std::byte> ProfileOfBody(absl::Span<const std::byte> body) {
   LittleEndianWriter writer;
-  writer.Raw("STRAPROF").Number(kTraceVersion).Number(uint64_t{body.size()}).Raw(body);
+  writer.Raw("STRAPROF").Number(uint32_t{1}).Number(uint64_t{body.size()}).Raw(body);
   AppendChecksum(ChecksumOf(writer.bytes()), writer);
   return writer.bytes();
 }
@@ -103,7 +103,7 @@ std::vector<std::byte> ProfileOfBody(absl::Span<const std::byte> body) {
 std::vector<std::byte> TraceOfPayloads(absl::Span<const std::byte> header,
                                        absl::Span<const std::byte> records) {
   LittleEndianWriter writer;
-  writer.Raw("STRATRAC").Number(uint32_t{1});
+  writer.Raw("STRATRAC").Number(kTraceVersion);
   uint64_t number = 0;
   for (const absl::Span<const std::byte> payload : {header, records, {}}) {
     LittleEndianWriter checked;

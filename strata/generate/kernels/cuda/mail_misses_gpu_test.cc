@@ -98,11 +98,6 @@ class MailMissesTest : public KernelTest {
   ExpertMail mail_;
   std::unique_ptr<Arrays> arrays_;
 };
-const DeviceArray<float> by_rank_{kChosen * kWidth};
-const DeviceArray<DeviceExpert> table_{Table()};
-const DeviceArray<int32_t> chosen_{kChosen};
-const DeviceArray<float> x_{kWidth};
-};
 
 TEST_F(MailMissesTest, WhatIsInNoSlotIsPostedAndItsAnswersComeByRank) {
   for (uint32_t number = 1; number <= 200; ++number) {
