@@ -23,7 +23,6 @@
 #include "strata/cache/policy/landing_pools.h"
 #include "strata/cache/tier/expert_entry.h"
 #include "strata/cache/tier/expert_table.h"
-#include "strata/cache/tier/landing.h"
 #include "strata/cache/tier/tier_counters.h"
 #include "strata/core/cuda_status.h"
 #include "strata/core/device.h"
@@ -33,6 +32,7 @@
 #include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/status_macros.h"
+#include "strata/generate/cuda/batch_answers.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
 #include "strata/generate/cuda/cuda_layers.h"
 #include "strata/generate/cuda/cuda_prompt_layers.h"
@@ -41,18 +41,16 @@
 #include "strata/generate/cuda/device_region.h"
 #include "strata/generate/cuda/device_weights.h"
 #include "strata/generate/cuda/gpu_memory_use.h"
+#include "strata/generate/cuda/placed_embedding.h"
+#include "strata/generate/cuda/prompt_runner.h"
 #include "strata/generate/cuda/prompt_step.h"
 #include "strata/generate/cuda/step_graph.h"
 #include "strata/generate/cuda/step_memory.h"
+#include "strata/generate/cuda/step_writer.h"
 #include "strata/generate/engine/step.h"
-#include "strata/generate/kernels/cuda/block_codes.h"
-#include "strata/generate/kernels/cuda/draw_tokens.h"
-#include "strata/generate/kernels/cuda/landing_places.h"
-#include "strata/generate/kernels/cuda/prompt_rows.h"
 #include "strata/generate/kernels/cuda/step_block.h"
 #include "strata/generate/kernels/cuda/step_fault.h"
 #include "strata/generate/kernels/not_finite.h"
-#include "strata/generate/kernels/rotary.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/model/run_layers.h"
 #include "strata/generate/placement/expert_placement.h"
@@ -64,19 +62,6 @@ using Clock = std::chrono::steady_clock;
 
 double MsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-DeviceSequence& Of(const StepRow& row) { return *static_cast<DeviceSequence*>(row.sequence); }
-
-bool WantsOutput(const StepRow& row) { return row.wants_logits || row.draw.sampler != nullptr; }
-
-// The device draws as the host would, except by chance and with a penalty.
-bool DrawsOnDevice(const StepRow& row) {
-  return row.draw.sampler != nullptr && row.draw.sampler->takes_most_likely();
-}
-
-bool NeedsLogits(const StepRow& row) {
-  return row.wants_logits || (row.draw.sampler != nullptr && !DrawsOnDevice(row));
 }
 
 cudaStream_t HandleOf(const DeviceStream& stream) {
@@ -107,13 +92,6 @@ StepBlockLayout LayoutOf(const ModelGraph& graph, double offered_share) {
 // A plan is made for a card of today.
 constexpr int kPlannedCapability = 90;
 
-// Of a step of a prompt: whole blocks.
-int PromptRows(int64_t prompt_batch, int64_t max_context) {
-  constexpr int64_t kMost = std::numeric_limits<int>::max() / kMaxRows * kMaxRows;
-  const int64_t rows = std::min(prompt_batch, max_context);
-  return static_cast<int>(std::min((rows + kMaxRows - 1) / kMaxRows * kMaxRows, kMost));
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CudaStepEngine>> CreateCudaEngine(const CudaEngineOptions& options,
@@ -134,7 +112,7 @@ absl::StatusOr<int64_t> CudaWorkspaceBytes(const ModelGraph& graph, KvType kv_ty
   if (!CheckPromptKernelsRun(graph, kPlannedCapability).ok()) return steps.bytes();
   if (prompt_batch == 0) prompt_batch = kCudaPromptBatch;
   return steps.bytes() +
-         PromptStep::DeviceBytes(graph, layout, PromptRows(prompt_batch, max_context));
+         PromptStep::DeviceBytes(graph, layout, PromptRunner::MaxRows(prompt_batch, max_context));
 }
 
 absl::StatusOr<std::unique_ptr<CudaEngine>> CudaEngine::Create(const CudaEngineOptions& options,
@@ -158,11 +136,11 @@ CudaEngine::CudaEngine(const CudaEngineOptions& options, const GgufFile& file,
       prompt_batch_(options.engine.prompt_batch > 0 ? options.engine.prompt_batch
                                                     : kCudaPromptBatch),
       kv_(device, options.engine.kv_type, graph, max_context_),
+      writer_(graph, max_context_),
       layout_(LayoutOf(graph, options.experts.offered_share)),
       pin_budget_(std::numeric_limits<int64_t>::max(), "the engine's own memory"),
-      host_memory_(device, pin_budget_) {
-  for (const Rotation& rotation : graph.rotations) rotary_.emplace_back(rotation.angles);
-}
+      host_memory_(device, pin_budget_),
+      answers_(graph) {}
 
 CudaEngine::~CudaEngine() {
   if (!chunk_.has_value()) return;
@@ -174,7 +152,8 @@ CudaEngine::~CudaEngine() {
 absl::Status CudaEngine::Prepare() {
   ASSIGN_OR_RETURN(stream_, device_.CreateStream());
   ASSIGN_OR_RETURN(weights_, DeviceWeights::Create(file_, graph_, device_));
-  RETURN_IF_ERROR(PlaceEmbedding());
+  ASSIGN_OR_RETURN(embedding_,
+                   PlacedEmbedding::Create(graph_, *weights_, host_memory_, device_, stream_));
   EndStartPart("weights");
   RETURN_IF_ERROR(MakeStepMemory());
   RETURN_IF_ERROR(MakePromptStep());
@@ -206,7 +185,7 @@ void CudaEngine::TellOfMemory() {
   if (experts_ == nullptr) return;
   const absl::StatusOr<DeviceMemoryInfo> memory = device_.GetMemoryInfo();
   if (!memory.ok()) return;
-  const GpuMemoryUse use = {.weights = weights_->bytes() + embedding_device_.size(),
+  const GpuMemoryUse use = {.weights = weights_->bytes() + embedding_.device_bytes(),
                             .kv = kv_.bytes(),
                             .workspace = workspace_bytes(),
                             .slots = experts_->slots().bytes(),
@@ -231,7 +210,7 @@ absl::Status CudaEngine::MakeLayers() {
       .kv = kv_,
       .memory = memory_,
       .outputs = outputs_,
-      .embedding = embedding_,
+      .embedding = embedding_.rows(),
       .layout = layout_,
       .mail = misses_.mail(),
       .part_offsets = misses_.part_offsets(),
@@ -241,54 +220,24 @@ absl::Status CudaEngine::MakeLayers() {
       .fetch_memory =
           layer_stream() == nullptr ? absl::Span<std::byte>() : layer_stream()->memory(),
       .stream = stream});
-  if (prompt_ != nullptr) {
-    prompt_layers_ = std::make_unique<CudaPromptLayers>(CudaPromptLayers::Collaborators{
-        .graph = graph_,
-        .weights = *weights_,
-        .kv = kv_,
-        .step = *prompt_,
-        .memory = memory_,
-        .outputs = outputs_,
-        .embedding = embedding_,
-        .expert_table = experts_ == nullptr ? nullptr : experts_->table_image(),
-        .stream = {.stream = stream.stream}});
-  }
+  if (prompt_ == nullptr) return absl::OkStatus();
+  prompts_ =
+      std::make_unique<PromptRunner>(PromptRunner::Collaborators{.graph = graph_,
+                                                                 .weights = *weights_,
+                                                                 .kv = kv_,
+                                                                 .memory = memory_,
+                                                                 .outputs = outputs_,
+                                                                 .step = *prompt_,
+                                                                 .embedding = embedding_.rows(),
+                                                                 .experts = experts_.get(),
+                                                                 .writer = writer_,
+                                                                 .device = device_,
+                                                                 .stream = stream_});
   return absl::OkStatus();
 }
 
 bool CudaEngine::HasMisses() const {
   return experts_ != nullptr && experts_->slots().num_slots() < experts_->geometry().size();
-}
-
-absl::Status CudaEngine::PlaceEmbedding() {
-  const WeightMatrix& weights = graph_.embedding;
-  const int64_t bytes = weights.rows * weights.row_bytes();
-  embedding_ = {.type = weights.type,
-                .rows = weights.rows,
-                .columns = weights.columns,
-                .data = weights_->Find(weights),  // Where the output is tied to it.
-                .scale = graph_.embedding_scale};
-  if (embedding_.data == nullptr) {
-    ASSIGN_OR_RETURN(
-        embedding_host_,
-        host_memory_.Allocate({.purpose = "the embedding", .unit_bytes = bytes, .num_units = 1}));
-    std::memcpy(embedding_host_.data(), weights.data, static_cast<size_t>(bytes));
-    embedding_.data = embedding_host_.data();
-    if (!embedding_host_.pinned()) {
-      ASSIGN_OR_RETURN(embedding_device_, device_.Allocate(bytes + DeviceRegion::kAlignment));
-      RETURN_IF_ERROR(
-          device_.CopyToDevice(embedding_device_.data(), embedding_host_.bytes(), stream_));
-      embedding_.data = embedding_device_.data();
-    }
-  }
-  const std::unique_ptr<const BlockTables> tables =
-      std::make_unique<const BlockTables>(MakeBlockTables());
-  ASSIGN_OR_RETURN(tables_, device_.Allocate(sizeof(BlockTables)));
-  embedding_.tables = reinterpret_cast<const BlockTables*>(tables_.data());
-  // From pageable memory: it has been read when the call returns.
-  return device_.CopyToDevice(
-      tables_.data(), {reinterpret_cast<const std::byte*>(tables.get()), sizeof(BlockTables)},
-      stream_);
 }
 
 absl::Status CudaEngine::MakeStepMemory() {
@@ -325,7 +274,7 @@ absl::Status CudaEngine::MakePromptStep() {
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(prompt_, PromptStep::Create(device_, graph_, layout_,
-                                               PromptRows(prompt_batch_, max_context_)));
+                                               PromptRunner::MaxRows(prompt_batch_, max_context_)));
   return absl::OkStatus();
 }
 
@@ -385,12 +334,8 @@ absl::Status CudaEngine::Launch(const StepBatch& batch) {
   CHECK(!batch.rows.empty());
   CHECK(!chunk_.has_value()) << "a step is under way";
   batch_ = batch;
-  result_.drawn.clear();
-  num_logits_ = num_hidden_ = 0;
-  choices_.resize(graph_.experts.layers().size());
-  for (std::vector<uint16_t>& choices : choices_) choices.clear();
+  answers_.Clear();
   if (experts_ != nullptr) experts_->BeginStep();
-  landed_.clear();
   was_served_ = IsDecode(batch) && misses_.ServesNext();
   outcome_ = RunBatch(batch);
   if (experts_ != nullptr && !outcome_.ok()) experts_->PatchLost();
@@ -410,20 +355,6 @@ bool CudaEngine::IsDecode(const StepBatch& batch) const {
   return batch.rows.size() == 1 && !IsPrompt(batch);
 }
 
-size_t CudaEngine::NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const {
-  const int64_t most = wants_hidden ? kMaxRows : prompt_->max_rows();
-  int num_runs = 0, num_wanted = 0;
-  size_t count = 0;
-  for (; count < rows.size() && static_cast<int64_t>(count) < most; ++count) {
-    const StepRow& row = rows[count];
-    num_runs += count == 0 || rows[count - 1].sequence != row.sequence ||
-                rows[count - 1].position + 1 != row.position;
-    num_wanted += WantsOutput(row);
-    if (num_runs > kMaxPromptRuns || num_wanted > kMaxRows) break;
-  }
-  return count;
-}
-
 absl::Status CudaEngine::RunBatch(const StepBatch& batch) {
   for (absl::Span<const StepRow> left = batch.rows; !left.empty();) {
     if (chunk_.has_value()) {
@@ -433,7 +364,7 @@ absl::Status CudaEngine::RunBatch(const StepBatch& batch) {
       }
     }
     const absl::Span<const StepRow> rows = left.subspan(
-        0, IsPrompt(batch) ? NumPromptRows(left, batch.wants_hidden) : size_t{kMaxRows});
+        0, IsPrompt(batch) ? prompts_->NumRows(left, batch.wants_hidden) : size_t{kMaxRows});
     RETURN_IF_ERROR(LaunchChunk(batch, rows));
     left.remove_prefix(rows.size());
   }
@@ -452,7 +383,13 @@ absl::Status CudaEngine::LaunchChunk(const StepBatch& batch, absl::Span<const St
   chunk.is_prompt = IsPrompt(batch);
   chunk.is_served = chunk.shape.mails_misses = was_served_;
   chunk.start = start;
-  RETURN_IF_ERROR(chunk.is_prompt ? LaunchPrompt(chunk, batch.should_stop) : LaunchRecorded(chunk));
+  if (chunk.is_prompt) {
+    RETURN_IF_ERROR(prompts_->Launch(rows, chunk.shape, batch.should_stop));
+    chunk.fault_texts = &prompts_->fault_texts();
+    chunk.choices = prompts_->choices();
+  } else {
+    RETURN_IF_ERROR(LaunchRecorded(chunk));
+  }
   ASSIGN_OR_RETURN(chunk.event, device_.Record(stream_));
   chunk_ = std::move(chunk);
   ++figures_.num_steps;
@@ -486,77 +423,19 @@ absl::Status CudaEngine::WritePlacement(bool may_land) {
   return absl::OkStatus();
 }
 
-absl::Status CudaEngine::LaunchPrompt(Chunk& chunk, const std::function<bool()>* should_stop) {
-  if (experts_ != nullptr && !experts_->patch().empty()) {
-    RETURN_IF_ERROR(experts_->RecoverTable());
-  }
-  prompt_->Clear();
-  for (const StepRow& row : chunk.rows) {
-    RETURN_IF_ERROR(AddRow(row, prompt_->NextBlock()).status());
-    for (int rotation = 0; rotation < layout_.num_rotations; ++rotation) {
-      WriteAngles(rotation, row.position, prompt_->Angles(rotation));
-    }
-  }
-  const absl::Status launched = RunPrompt(chunk.shape, should_stop);
-  if (!launched.ok()) {
-    // What was launched reads the step, which may be written again now.
-    cudaStreamSynchronize(HandleOf(stream_));
-    return launched;
-  }
-  chunk.fault_texts = &prompt_layers_->fault_texts();
-  chunk.choices = prompt_->choices();
-  return absl::OkStatus();
-}
-
 LayerStream* CudaEngine::layer_stream() const {
   return experts_ == nullptr ? nullptr : experts_->layer_stream();
-}
-
-absl::Status CudaEngine::RunPrompt(const StepShape& shape,
-                                   const std::function<bool()>* should_stop) {
-  LayerStream* const stream = layer_stream();
-  prompt_layers_->Begin(shape, should_stop, stream);
-  if (stream == nullptr) return RunLayers(graph_, *prompt_layers_);
-  const int64_t num_choices = int64_t{shape.rows} * graph_.experts.num_used();
-  const bool wants_all = num_choices >= kChoicesForAll * graph_.experts.num_experts();
-  absl::Status status =
-      stream->Begin(experts_->table(), stream_,
-                    wants_all ? LayerStream::Bring::kAhead : LayerStream::Bring::kByKernels);
-  if (status.ok()) status = RunLayers(graph_, *prompt_layers_);
-  status.Update(stream->End());
-  return status;
 }
 
 absl::Status CudaEngine::WriteBlock(absl::Span<const StepRow> rows) {
   block_->Clear();
   for (const StepRow& row : rows) {
-    ASSIGN_OR_RETURN(const int index, AddRow(row, *block_));
+    ASSIGN_OR_RETURN(const int index, writer_.AddRow(row, *block_));
     for (int rotation = 0; rotation < layout_.num_rotations; ++rotation) {
-      WriteAngles(rotation, row.position, block_->Angles(rotation, index));
+      writer_.WriteAngles(rotation, row.position, block_->Angles(rotation, index));
     }
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<int> CudaEngine::AddRow(const StepRow& row, StepBlock& block) {
-  DeviceSequence& sequence = Of(row);
-  CHECK_LT(row.position, max_context_);
-  RETURN_IF_ERROR(sequence.Reserve(row.position + 1, block));
-  const TokenId token = row.token == kLastDrawn ? sequence.last_drawn : row.token;
-  CHECK(0 <= token && token < graph_.vocabulary) << token;
-  return block.AddRow({.token = token,
-                       .position = static_cast<int32_t>(row.position),
-                       .first_page = sequence.first_page(),
-                       .sequence = sequence.number()},
-                      WantsOutput(row));
-}
-
-void CudaEngine::WriteAngles(int rotation, int64_t position, absl::Span<float> angles) {
-  RotaryTable& table = rotary_[static_cast<size_t>(rotation)];
-  table.ExtendTo(position + 1);
-  const absl::Span<const float> cosines = table.Cosines(position);
-  const absl::Span<const float> sines = table.Sines(position);
-  std::copy(sines.begin(), sines.end(), std::copy(cosines.begin(), cosines.end(), angles.begin()));
 }
 
 absl::Status CudaEngine::FinishChunk() {
@@ -567,68 +446,20 @@ absl::Status CudaEngine::FinishChunk() {
   RETURN_IF_ERROR(served);
   if (IsDecode(batch_)) misses_.AddStep(MsSince(chunk.start));
   const Clock::time_point start = Clock::now();
-  const absl::Status status = TakeOutputs(chunk);
+  const absl::Status status = TakeAnswers(chunk);
   figures_.host_ms += MsSince(start);
   return status;
 }
 
-absl::Status CudaEngine::TakeOutputs(const Chunk& chunk) {
-  if (chunk.is_prompt) prompt_layers_->CollectResults();
-  const DeviceStepResult& result = *outputs_.result;
-  if (result.fault != kNoFault) {
-    const uint32_t operation = OperationOfFault(result.fault);
+absl::Status CudaEngine::TakeAnswers(const Chunk& chunk) {
+  if (chunk.is_prompt) prompts_->CollectResults();
+  if (const uint64_t fault = outputs_.result->fault; fault != kNoFault) {
+    const uint32_t operation = OperationOfFault(fault);
     CHECK_LT(operation, chunk.fault_texts->size());
     return NotFiniteError((*chunk.fault_texts)[operation]);
   }
-  TakeChoices(chunk);
-  if (chunk.may_land) TakeLandings();
-  int wanted = 0;
-  for (const StepRow& row : chunk.rows) {
-    if (!WantsOutput(row)) continue;
-    RETURN_IF_ERROR(Draw(row, wanted));
-    if (row.wants_logits) {
-      const float* const logits = outputs_.logits + wanted * graph_.vocabulary;
-      if (logits_.size() == num_logits_) logits_.emplace_back();
-      logits_[num_logits_++].assign(logits, logits + graph_.vocabulary);
-    }
-    ++wanted;
-  }
-  if (!chunk.shape.wants_hidden) return absl::OkStatus();
-  for (int row = 0; row < chunk.shape.rows; ++row) {
-    const float* const state = outputs_.hidden_states + row * graph_.width;
-    if (hidden_.size() == num_hidden_) hidden_.emplace_back();
-    hidden_[num_hidden_++].assign(state, state + graph_.width);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CudaEngine::Draw(const StepRow& row, int wanted_index) {
-  if (row.draw.sampler == nullptr) return absl::OkStatus();
-  TokenId token = outputs_.result->drawn[wanted_index];
-  if (!DrawsOnDevice(row)) {
-    const absl::Span<const float> logits(outputs_.logits + wanted_index * graph_.vocabulary,
-                                         static_cast<size_t>(graph_.vocabulary));
-    ASSIGN_OR_RETURN(token, row.draw.sampler->Sample(logits, row.draw.context));
-  }
-  Of(row).last_drawn = token;
-  result_.drawn.push_back(token);
-  return absl::OkStatus();
-}
-
-void CudaEngine::TakeLandings() {
-  const auto* const count = reinterpret_cast<const DeviceLandingCount*>(outputs_.landed);
-  const auto* const landings = reinterpret_cast<const Landing*>(count + 1);
-  CHECK(0 <= count->count && count->count <= layout_.max_offers) << count->count;
-  landed_.assign(landings, landings + count->count);
-}
-
-void CudaEngine::TakeChoices(const Chunk& chunk) {
-  const auto* from = reinterpret_cast<const int32_t*>(chunk.choices);
-  const int64_t count = NumChoices(graph_, chunk.shape.rows);
-  for (std::vector<uint16_t>& choices : choices_) {
-    choices.insert(choices.end(), from, from + count);
-    from += count;
-  }
+  if (chunk.may_land) answers_.TakeLandings(outputs_.landed, layout_.max_offers);
+  return answers_.Take(chunk.rows, chunk.shape.wants_hidden, outputs_, chunk.choices);
 }
 
 absl::StatusOr<const StepResult*> CudaEngine::Finish() {
@@ -641,45 +472,28 @@ absl::StatusOr<const StepResult*> CudaEngine::Finish() {
   if (unchanged.ok() && experts_ != nullptr) unchanged = experts_->CheckUnchanged();
   if (!unchanged.ok()) outcome_ = unchanged;
   if (ErrorKind(outcome_) == "nan_logits") outcome_ = WithFile(outcome_, file_.path());
-  if (!outcome_.ok()) landed_.clear();
   EndBatch(outcome_);
-  if (experts_ != nullptr) outcome_.Update(experts_->AddLandings(landed_));
+  if (experts_ != nullptr) outcome_.Update(experts_->AddLandings(answers_.landed()));
   RETURN_IF_ERROR(outcome_);
-  CollectViews();
-  return &result_;
+  return answers_.Collect();
 }
 
 void CudaEngine::EndBatch(const absl::Status& outcome) {
-  StepRouting& routing = result_.routing;
-  routing.num_rows = static_cast<int>(batch_.rows.size());
-  routing.num_chosen = graph_.experts.num_used();
-  routing.experts.clear();
-  // A step that failed may have come to some of its rows alone.
-  if (outcome.ok()) {
-    for (const std::vector<uint16_t>& choices : choices_) {
-      routing.experts.insert(routing.experts.end(), choices.begin(), choices.end());
-    }
-  }
+  const StepRouting& routing =
+      answers_.EndBatch(static_cast<int>(batch_.rows.size()), outcome.ok());
   counters_.routed += std::ssize(routing.experts);
   if (experts_ != nullptr) {
-    experts_->SetMissPath(was_served_ ? misses_.path() : MissPath::kRead, landed_);
+    experts_->SetMissPath(was_served_ ? misses_.path() : MissPath::kRead, answers_.landed());
     experts_->AddResult(outcome, batch_.rows, routing);
   }
   for (const StepRow& row : batch_.rows) {
-    DeviceSequence& sequence = Of(row);
+    DeviceSequence& sequence = SequenceOf(row);
     if (outcome.ok()) {
       sequence.Advance(row.position + 1);
     } else {
       sequence.Rewind(sequence.position());  // Pages that the step took.
     }
   }
-}
-
-void CudaEngine::CollectViews() {
-  result_.logits.clear();
-  result_.hidden.clear();
-  for (size_t i = 0; i < num_logits_; ++i) result_.logits.push_back(logits_[i]);
-  for (size_t i = 0; i < num_hidden_; ++i) result_.hidden.push_back(hidden_[i]);
 }
 
 }  // namespace strata

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,7 +22,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "strata/cache/tier/landing.h"
 #include "strata/cache/tier/layer_stream.h"
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
@@ -31,20 +29,21 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/host_memory.h"
 #include "strata/core/pin_budget.h"
+#include "strata/generate/cuda/batch_answers.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
 #include "strata/generate/cuda/cuda_layers.h"
-#include "strata/generate/cuda/cuda_prompt_layers.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_weights.h"
 #include "strata/generate/cuda/miss_service.h"
+#include "strata/generate/cuda/placed_embedding.h"
+#include "strata/generate/cuda/prompt_runner.h"
 #include "strata/generate/cuda/prompt_step.h"
 #include "strata/generate/cuda/step_graph.h"
 #include "strata/generate/cuda/step_memory.h"
+#include "strata/generate/cuda/step_writer.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/step.h"
-#include "strata/generate/kernels/cuda/begin_step.h"
 #include "strata/generate/kernels/cuda/step_block.h"
-#include "strata/generate/kernels/rotary.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/placement/expert_placement.h"
 
@@ -82,8 +81,6 @@ class CudaEngine : public CudaStepEngine {
  private:
   // Tokens whose keys and values get memory at start, where the context allows so many.
   static constexpr int64_t kReservedContext = 8192;
-  // Choices of a layer for each of its experts, from which on a prompt's step wants nearly all of them.
-  static constexpr int64_t kChoicesForAll = 8;
 
   struct Recorded {
     StepGraph graph;
@@ -106,7 +103,6 @@ class CudaEngine : public CudaStepEngine {
              Device& device);
 
   absl::Status Prepare();
-  absl::Status PlaceEmbedding();
   absl::Status MakeStepMemory();
   absl::Status MakePromptStep();
   absl::Status MakeLayers();
@@ -121,29 +117,19 @@ class CudaEngine : public CudaStepEngine {
   absl::Status RunBatch(const StepBatch& batch);
   absl::Status LaunchChunk(const StepBatch& batch, absl::Span<const StepRow> rows);
   absl::Status LaunchRecorded(Chunk& chunk);
-  absl::Status LaunchPrompt(Chunk& chunk, const std::function<bool()>* should_stop);
   bool IsPrompt(const StepBatch& batch) const;
   // One token of a text.
   bool IsDecode(const StepBatch& batch) const;
   // For a step of a prompt; null when no experts are without slots.
   LayerStream* layer_stream() const;
-  absl::Status RunPrompt(const StepShape& shape, const std::function<bool()>* should_stop);
-  // Of these rows, how many make the next step.
-  size_t NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const;
   absl::Status WriteBlock(absl::Span<const StepRow> rows);
   // Where experts are, as the block's step is to see it, and where those that it misses may land.
   absl::Status WritePlacement(bool may_land);
-  absl::StatusOr<int> AddRow(const StepRow& row, StepBlock& block);
-  void WriteAngles(int rotation, int64_t position, absl::Span<float> angles);
   // Waits for the chunk under way and takes what it left.
   absl::Status FinishChunk();
-  absl::Status TakeOutputs(const Chunk& chunk);
-  void TakeChoices(const Chunk& chunk);
-  void TakeLandings();
-  absl::Status Draw(const StepRow& row, int wanted_index);
+  absl::Status TakeAnswers(const Chunk& chunk);
   // After the last chunk.
   void EndBatch(const absl::Status& outcome);
-  void CollectViews();
 
   const CudaEngineOptions options_;
   const GgufFile& file_;
@@ -153,16 +139,13 @@ class CudaEngine : public CudaStepEngine {
   const int64_t prompt_batch_;
   DeviceStream stream_;
   DeviceKv kv_;
-  std::vector<RotaryTable> rotary_;
+  StepWriter writer_;
   StepBlockLayout layout_;
 
   PinBudget pin_budget_;
   HostMemory host_memory_;
-  HostBuffer embedding_host_;      // The embedding, unless it is in device memory.
-  DeviceMemory embedding_device_;  // Where it cannot be pinned.
-  DeviceMemory tables_;            // BlockTables.
-  DeviceEmbedding embedding_;
   std::unique_ptr<DeviceWeights> weights_;
+  PlacedEmbedding embedding_;
   DeviceMemory step_memory_;
   StepMemory memory_;
   PinnedMemory pinned_;  // The block, and what steps write back.
@@ -175,19 +158,15 @@ class CudaEngine : public CudaStepEngine {
   std::map<StepShape, Recorded> recorded_;
   // Null where no kernels run prompts.
   std::unique_ptr<PromptStep> prompt_;
-  std::unique_ptr<CudaPromptLayers> prompt_layers_;
+  std::unique_ptr<PromptRunner> prompts_;
 
   // Of the batch under way.
   StepBatch batch_;
   bool in_prompt_ = false;  // Between BeginPrompt and EndPrompt.
   absl::Status outcome_;
   std::optional<Chunk> chunk_;
-  StepResult result_;
-  std::vector<std::vector<float>> logits_, hidden_;  // Kept for their memory.
-  size_t num_logits_ = 0, num_hidden_ = 0;
-  std::vector<Landing> landed_;
-  bool was_served_ = false;                     // What it missed came from misses_.
-  std::vector<std::vector<uint16_t>> choices_;  // By layer that has experts.
+  BatchAnswers answers_;
+  bool was_served_ = false;  // What it missed came from misses_.
 
   Counters counters_;
   StepFigures figures_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -82,9 +81,7 @@ absl::Status CheckPromptKernelsRun(const ModelGraph& graph, int compute_capabili
 CudaPromptLayers::CudaPromptLayers(const Collaborators& with)
     : CudaOperations(with.memory.fault), with_(with), memory_(with.step.memory()) {}
 
-void CudaPromptLayers::Begin(const StepShape& shape, const std::function<bool()>* should_stop,
-                             LayerStream* experts) {
-  should_stop_ = should_stop;
+void CudaPromptLayers::Begin(const StepShape& shape, LayerStream* experts) {
   layer_stream_ = experts;
   shape_ = shape;
   rows_ = with_.step.num_rows();
@@ -412,11 +409,6 @@ absl::Status CudaPromptLayers::Feed(int layer, const Residual& residual,
       with_.stream));
   ++moe_layer_;
   return LeavePart(residual);
-}
-
-absl::Status CudaPromptLayers::EndLayer(int /*layer*/) {
-  if (should_stop_ == nullptr || !(*should_stop_)()) return absl::OkStatus();
-  return absl::CancelledError("the step was asked to stop");
 }
 
 absl::Status CudaPromptLayers::Output(const ModelGraph& graph) {

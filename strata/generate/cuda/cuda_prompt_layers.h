@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "strata/generate/cuda/cuda_operations.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/layer_pace.h"
 #include "strata/generate/cuda/prompt_step.h"
 #include "strata/generate/cuda/step_memory.h"
 #include "strata/generate/kernels/cuda/begin_step.h"
@@ -49,6 +49,7 @@ class CudaPromptLayers : public CudaOperations {
     DeviceEmbedding embedding;
     const std::byte* expert_table = nullptr;  // In device memory; null without experts.
     KernelStream stream;
+    LayerPace& pace;
   };
 
   explicit CudaPromptLayers(const Collaborators& with);
@@ -57,9 +58,7 @@ class CudaPromptLayers : public CudaOperations {
   // which has begun the step too; null: where they lie. What its rows want is `shape`'s, whose
   // number of rows is the step's; they want at most kMaxRows logits together, and hidden states
   // only where there are no more rows than that.
-  // should_stop is null where nobody asks the step to stop.
-  void Begin(const StepShape& shape, const std::function<bool()>* should_stop,
-             LayerStream* experts);
+  void Begin(const StepShape& shape, LayerStream* experts);
   // After the step has ended: moves what its blocks drew together, as outputs.result.
   void CollectResults() const;
 
@@ -68,7 +67,7 @@ class CudaPromptLayers : public CudaOperations {
   absl::Status Mix(int layer, const Residual& residual, const SelfAttention& attention) override;
   absl::Status Feed(int layer, const Residual& residual, const FeedForward& dense) override;
   absl::Status Feed(int layer, const Residual& residual, const MixtureOfExperts& experts) override;
-  absl::Status EndLayer(int layer) override;
+  absl::Status EndLayer(int /*layer*/) override { return with_.pace.EndLayer(); }
   absl::Status Output(const ModelGraph& graph) override;
 
  private:
@@ -111,7 +110,6 @@ class CudaPromptLayers : public CudaOperations {
   StepShape shape_;
   int rows_ = 0;
   PromptRuns runs_;
-  const std::function<bool()>* should_stop_ = nullptr;
   LayerStream* layer_stream_ = nullptr;
   int moe_layer_ = 0;  // The next one.
 };
