@@ -16,7 +16,6 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "cuda_runtime_api.h"
 #include "glog/logging.h"
@@ -32,6 +31,7 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
 #include "strata/generate/cuda/cuda_layers.h"
@@ -186,7 +186,6 @@ absl::Status CudaEngine::Prepare() {
   experts.patches_by_step = true;
   ASSIGN_OR_RETURN(experts_, ExpertPlacement::Create(experts, file_, graph_, device_,
                                                      graph_.experts.empty() ? nullptr : &stream_));
-  RETURN_IF_ERROR(CheckExpertsReadable());
   if (experts_ == nullptr || !experts_->lands()) outputs_.landed = nullptr;
   if (experts_ != nullptr) {
     RETURN_IF_ERROR(misses_.Start(options_.experts.misses, options_.engine.num_threads, graph_,
@@ -212,7 +211,7 @@ void CudaEngine::TellOfMemory() {
                             .slots = experts_->slots().bytes(),
                             .free = memory->free_bytes,
                             .total = memory->total_bytes};
-  LOG(INFO) << use.Describe();
+  Note(use.Describe());
 }
 
 void CudaEngine::EndStartPart(std::string name) {
@@ -251,6 +250,8 @@ absl::Status CudaEngine::MakeLayers() {
         .outputs = outputs_,
         .embedding = embedding_,
         .expert_table = experts_ == nullptr ? nullptr : experts_->table_image(),
+        .device = device_,
+        .launches = stream_,
         .stream = {.stream = stream.stream}});
   }
   return absl::OkStatus();
@@ -329,20 +330,6 @@ absl::Status CudaEngine::MakePromptStep() {
   return absl::OkStatus();
 }
 
-absl::Status CudaEngine::CheckExpertsReadable() const {
-  if (experts_ == nullptr) return absl::OkStatus();
-  int num_unreadable = 0;
-  for (int number = 0; number < experts_->geometry().size(); ++number) {
-    const EntryForm form = experts_->Entry(number).form;
-    num_unreadable += form == EntryForm::kStage || form == EntryForm::kPageable;
-  }
-  if (num_unreadable == 0) return absl::OkStatus();
-  return MachineError(absl::StrCat(
-      num_unreadable, " of ", experts_->geometry().size(),
-      " experts have no slot and lie in no pinned memory, so that the GPU cannot read them: raise "
-      "--expert_cache, --pin_budget or the limit of locked memory (ulimit -l)"));
-}
-
 absl::StatusOr<const CudaEngine::Recorded*> CudaEngine::RecordedFor(const StepShape& shape) {
   const auto found = recorded_.find(shape);
   if (found != recorded_.end()) return &found->second;
@@ -391,7 +378,9 @@ absl::Status CudaEngine::Launch(const StepBatch& batch) {
   for (std::vector<uint16_t>& choices : choices_) choices.clear();
   if (experts_ != nullptr) experts_->BeginStep();
   landed_.clear();
-  was_served_ = IsDecode(batch) && misses_.ServesNext();
+  // What kernels cannot read is served by the host, which serves one row at a time.
+  const bool must_serve = experts_ != nullptr && experts_->num_unreadable() > 0 && !IsPrompt(batch);
+  was_served_ = (IsDecode(batch) || must_serve) && misses_.ServesNext(must_serve);
   outcome_ = RunBatch(batch);
   if (experts_ != nullptr && !outcome_.ok()) experts_->PatchLost();
   // The event of the last work on the stream, whatever became of it.
@@ -408,6 +397,10 @@ bool CudaEngine::IsPrompt(const StepBatch& batch) const {
 
 bool CudaEngine::IsDecode(const StepBatch& batch) const {
   return batch.rows.size() == 1 && !IsPrompt(batch);
+}
+
+double CudaEngine::PromptWaitMs() const {
+  return prompt_layers_ == nullptr ? 0 : prompt_layers_->waited_ms();
 }
 
 size_t CudaEngine::NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const {
@@ -432,8 +425,9 @@ absl::Status CudaEngine::RunBatch(const StepBatch& batch) {
         return absl::CancelledError("the step was asked to stop");
       }
     }
-    const absl::Span<const StepRow> rows = left.subspan(
-        0, IsPrompt(batch) ? NumPromptRows(left, batch.wants_hidden) : size_t{kMaxRows});
+    const size_t most = was_served_ ? 1 : size_t{kMaxRows};
+    const absl::Span<const StepRow> rows =
+        left.subspan(0, IsPrompt(batch) ? NumPromptRows(left, batch.wants_hidden) : most);
     RETURN_IF_ERROR(LaunchChunk(batch, rows));
     left.remove_prefix(rows.size());
   }
@@ -452,11 +446,12 @@ absl::Status CudaEngine::LaunchChunk(const StepBatch& batch, absl::Span<const St
   chunk.is_prompt = IsPrompt(batch);
   chunk.is_served = chunk.shape.mails_misses = was_served_;
   chunk.start = start;
+  const double waited_before = PromptWaitMs();
   RETURN_IF_ERROR(chunk.is_prompt ? LaunchPrompt(chunk, batch.should_stop) : LaunchRecorded(chunk));
   ASSIGN_OR_RETURN(chunk.event, device_.Record(stream_));
   chunk_ = std::move(chunk);
   ++figures_.num_steps;
-  figures_.host_ms += MsSince(start);
+  figures_.host_ms += MsSince(start) - (PromptWaitMs() - waited_before);
   return absl::OkStatus();
 }
 

@@ -115,7 +115,6 @@ class CudaEngine : public CudaStepEngine {
   // A part of the start has ended.
   void EndStartPart(std::string name);
   void TellOfMemory();
-  absl::Status CheckExpertsReadable() const;
   absl::StatusOr<const Recorded*> RecordedFor(const StepShape& shape);
 
   absl::Status RunBatch(const StepBatch& batch);
@@ -128,6 +127,8 @@ class CudaEngine : public CudaStepEngine {
   // For a step of a prompt; null when no experts are without slots.
   LayerStream* layer_stream() const;
   absl::Status RunPrompt(const StepShape& shape, const std::function<bool()>* should_stop);
+  // That the host has waited for the device while it launched steps of prompts.
+  double PromptWaitMs() const;
   // Of these rows, how many make the next step.
   size_t NumPromptRows(absl::Span<const StepRow> rows, bool wants_hidden) const;
   absl::Status WriteBlock(absl::Span<const StepRow> rows);

@@ -21,6 +21,7 @@
 #include "strata/generate/cuda/cuda_layers.h"
 #include "strata/generate/cuda/cuda_support.h"
 #include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/launch_pace.h"
 #include "strata/generate/cuda/step_memory.h"
 #include "strata/generate/kernels/cuda/begin_step.h"
 #include "strata/generate/kernels/cuda/device_experts.h"
@@ -80,7 +81,10 @@ absl::Status CheckPromptKernelsRun(const ModelGraph& graph, int compute_capabili
 }
 
 CudaPromptLayers::CudaPromptLayers(const Collaborators& with)
-    : CudaOperations(with.memory.fault), with_(with), memory_(with.step.memory()) {}
+    : CudaOperations(with.memory.fault),
+      with_(with),
+      memory_(with.step.memory()),
+      pace_(with.device, with.launches) {}
 
 void CudaPromptLayers::Begin(const StepShape& shape, const std::function<bool()>* should_stop,
                              LayerStream* experts) {
@@ -90,6 +94,7 @@ void CudaPromptLayers::Begin(const StepShape& shape, const std::function<bool()>
   rows_ = with_.step.num_rows();
   runs_ = with_.step.Runs();
   moe_layer_ = 0;
+  pace_.Begin();
   fault_texts_.clear();
   CHECK_LE(shape.wanted, kMaxRows);
   CHECK(!shape.wants_hidden || rows_ <= kMaxRows);
@@ -415,7 +420,9 @@ absl::Status CudaPromptLayers::Feed(int layer, const Residual& residual,
 }
 
 absl::Status CudaPromptLayers::EndLayer(int /*layer*/) {
-  if (should_stop_ == nullptr || !(*should_stop_)()) return absl::OkStatus();
+  if (should_stop_ == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(pace_.EndLayer());
+  if (!(*should_stop_)()) return absl::OkStatus();
   return absl::CancelledError("the step was asked to stop");
 }
 

@@ -15,10 +15,12 @@
 #include "absl/status/status.h"
 #include "strata/cache/tier/layer_stream.h"
 #include "strata/core/block_type.h"
+#include "strata/core/device.h"
 #include "strata/generate/cuda/cuda_layers.h"
 #include "strata/generate/cuda/cuda_operations.h"
 #include "strata/generate/cuda/device_kv.h"
 #include "strata/generate/cuda/device_weights.h"
+#include "strata/generate/cuda/launch_pace.h"
 #include "strata/generate/cuda/prompt_step.h"
 #include "strata/generate/cuda/step_memory.h"
 #include "strata/generate/kernels/cuda/begin_step.h"
@@ -48,6 +50,8 @@ class CudaPromptLayers : public CudaOperations {
     const StepOutputs& outputs;
     DeviceEmbedding embedding;
     const std::byte* expert_table = nullptr;  // In device memory; null without experts.
+    Device& device;
+    const DeviceStream& launches;  // What `stream` is to kernels.
     KernelStream stream;
   };
 
@@ -57,9 +61,12 @@ class CudaPromptLayers : public CudaOperations {
   // which has begun the step too; null: where they lie. What its rows want is `shape`'s, whose
   // number of rows is the step's; they want at most kMaxRows logits together, and hidden states
   // only where there are no more rows than that.
-  // should_stop is null where nobody asks the step to stop.
+  // should_stop is null where nobody asks the step to stop; it is asked after each layer, of which the
+  // device is two behind at most.
   void Begin(const StepShape& shape, const std::function<bool()>* should_stop,
              LayerStream* experts);
+  // Of the host, for the device, in all steps so far.
+  double waited_ms() const { return pace_.waited_ms(); }
   // After the step has ended: moves what its blocks drew together, as outputs.result.
   void CollectResults() const;
 
@@ -114,6 +121,7 @@ class CudaPromptLayers : public CudaOperations {
   const std::function<bool()>* should_stop_ = nullptr;
   LayerStream* layer_stream_ = nullptr;
   int moe_layer_ = 0;  // The next one.
+  LaunchPace pace_;
 };
 
 }  // namespace strata
