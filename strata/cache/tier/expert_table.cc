@@ -36,7 +36,9 @@ absl::string_view NameOf(EntryForm form) {
   return kNames[static_cast<int>(form)];
 }
 
-ExpertTable::ExpertTable(int num_experts) : entries_(num_experts) { changes_.reserve(num_experts); }
+ExpertTable::ExpertTable(int num_experts) : entries_(num_experts), num_staged_(num_experts) {
+  changes_.reserve(num_experts);
+}
 
 absl::StatusOr<std::unique_ptr<ExpertTable>> ExpertTable::CreateWithImage(
     int num_experts, Device& device, const DeviceStream& stream, StagePool& patches) {
@@ -152,6 +154,8 @@ absl::Status ExpertTable::Commit() {
     }
   }
   for (const Change& change : changes_) {
+    num_staged_ += (change.entry.form == EntryForm::kStage) -
+                   (entries_[change.number].form == EntryForm::kStage);
     entries_[change.number] = change.entry;
     if (patched_by_steps_) NoteChanged(change.number);
   }

@@ -54,6 +54,8 @@ class ExpertTable {
 
   const ExpertEntry& entry(int number) const { return entries_[number]; }
   int size() const { return static_cast<int>(entries_.size()); }
+  // Entries of the form kStage, which point nowhere.
+  int num_staged() const { return num_staged_; }
   // ExpertEntry by number, in device memory; null without an image.
   const std::byte* image() const { return image_.data(); }
 
@@ -105,6 +107,7 @@ class ExpertTable {
   absl::StatusOr<bool> Heal(Wait wait);
 
   std::vector<ExpertEntry> entries_;
+  int num_staged_ = 0;
   std::vector<Change> changes_;  // Since Begin.
 
   Device* device_ = nullptr;  // With an image, as all below.

@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<ExpertTier>> ExpertTier::Create(const Options& op
                                                    " swaps a round do not fit patch buffers for ",
                                                    table->max_changes(), " changes"));
   }
-  auto slots = SlotCache::Create(plan, geometry.size(), collaborators.device);
+  auto slots = SlotCache::Create(plan, geometry.size(), collaborators.device, options.free_bytes);
   auto counts =
       std::make_unique<DecayedCountPolicy>(geometry, options.hottest_first, options.uses_per_step);
   ASSIGN_OR_RETURN(std::unique_ptr<Residency> residency,

@@ -78,6 +78,8 @@ class ExpertTier {
     // Of the time, what swaps may take of the cores at most, where these make the copies: on a
     // device that is no GPU. Measured; see SwapAllowance.
     double swap_share = 0.01;
+    // Of the device's memory, that stay free beside the slots: see SlotCache.
+    int64_t free_bytes = 0;
     // Numbers, as for SlotPlan; decides among experts of equal counts.
     std::vector<int> hottest_first;
     // By number, as of a profile: see SwapPolicy::Seed. Empty: counts begin at zero.

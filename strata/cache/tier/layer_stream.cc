@@ -9,6 +9,7 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "strata/cache/host/expert_source.h"
@@ -49,9 +50,19 @@ int64_t LayerStream::BufferBytes(const ExpertGeometry& geometry, int64_t slot_by
   return std::min(num_missing * largest, std::max(slot_bytes / kSlotShare, spare_bytes / 2));
 }
 
+int64_t LayerStream::BytesOf(const ExpertFiles& files, absl::Span<const ExpertId> of_layer) {
+  int64_t bytes = 0;
+  for (const ExpertId id : of_layer) {
+    bytes += (files.BlobBytes(id) + BlobLayout::kAlignment - 1) / BlobLayout::kAlignment *
+             BlobLayout::kAlignment;
+  }
+  return bytes;
+}
+
 LayerStream::LayerStream(const ExpertFiles& files, const ExpertGeometry& geometry,
                          int64_t buffer_bytes, Device& device)
-    : geometry_(geometry),
+    : files_(files),
+      geometry_(geometry),
       buffer_bytes_(buffer_bytes / BlobLayout::kAlignment * BlobLayout::kAlignment),
       device_(device) {
   for (const ExpertGeometry::Layer& from : geometry.layers()) {
@@ -89,12 +100,16 @@ absl::Status LayerStream::Begin(const ExpertTable& table, const DeviceStream& ke
   CHECK_EQ(table.size(), geometry_.size());
   // The table of the step before is on its way no more.
   if (!last_.empty()) RETURN_IF_ERROR(device_.Wait(last_));
-  bring_ = bring;
+  // Kernels cannot bring what lies in no pinned memory.
+  bring_ = table.num_staged() > 0 ? Bring::kAhead : bring;
   copies_.clear();
+  blocking_copies_.clear();
   num_copied_ = 0;
   bytes_copied_ = 0;
-  for (int layer = 0; layer < static_cast<int>(layers_.size()); ++layer) Place(layer, table);
-  if (bring == Bring::kByKernels) {
+  for (int layer = 0; layer < static_cast<int>(layers_.size()); ++layer) {
+    RETURN_IF_ERROR(Place(layer, table));
+  }
+  if (bring_ == Bring::kByKernels) {
     copies_.clear();
     for (Layer& layer : layers_) layer.first_copy = 0;
   }
@@ -108,22 +123,55 @@ absl::Status LayerStream::Begin(const ExpertTable& table, const DeviceStream& ke
   return layers_.size() > 1 ? Queue(1) : absl::OkStatus();
 }
 
-void LayerStream::Place(int layer, const ExpertTable& table) {
+absl::Status LayerStream::Place(int layer, const ExpertTable& table) {
   layers_[layer].first_copy = copies_.size();
+  layers_[layer].first_blocking_copy = blocking_copies_.size();
   const int first = layer * geometry_.num_experts();
   const int64_t blob_bytes = geometry_.layers()[layer].blob_bytes;
-  int64_t room = buffer_bytes_;
   streamed_.clear();
+  unpinned_.clear();
   for (int number = first; number < first + geometry_.num_experts(); ++number) {
     entries_[number] = table.entry(number);
+    if (entries_[number].form == EntryForm::kStage) unpinned_.push_back(number);
+  }
+  std::byte* end = buffers_.data() + layer % 2 * buffer_bytes_;
+  RETURN_IF_ERROR(PlaceUnpinned(layer, end));
+  int64_t room = buffer_bytes_ - (end - (buffers_.data() + layer % 2 * buffer_bytes_));
+  for (int number = first; number < first + geometry_.num_experts(); ++number) {
     if (!IsPinned(entries_[number].form) || room < blob_bytes) continue;
     room -= blob_bytes;
     streamed_.push_back(number);
   }
-  std::byte* end = buffers_.data() + layer % 2 * buffer_bytes_;
   for (int part = 0; part < layers_[layer].num_parts; ++part) PlacePart(layer, part, end);
   for (const int number : streamed_) entries_[number].form = EntryForm::kSlot;
   num_copied_ += static_cast<int>(streamed_.size());
+  return absl::OkStatus();
+}
+
+absl::Status LayerStream::PlaceUnpinned(int layer, std::byte*& end) {
+  const std::byte* const begin = end;
+  for (const int number : unpinned_) {
+    const ExpertSlices& slices = files_.Slices(geometry_.IdOf(number));
+    const BlobLayout layout = slices.layout();
+    if (end - begin + layout.bytes() > buffer_bytes_) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          unpinned_.size(), " experts of layer ", geometry_.layers()[layer].block,
+          " lie in no pinned memory and are more than the ", buffer_bytes_,
+          " bytes of device memory for a layer of a prompt: raise --pin_budget or --expert_cache"));
+    }
+    for (int part = 0; part < layout.num_parts(); ++part) {
+      const absl::Span<const std::byte> bytes = files_.Mapped(slices[part]);
+      std::byte* const to = end + layout.offset(part);
+      blocking_copies_.push_back(
+          {.destination = to, .source = bytes.data(), .bytes = std::ssize(bytes)});
+      entries_[number].parts[static_cast<size_t>(part)] = to;
+      bytes_copied_ += std::ssize(bytes);
+    }
+    entries_[number].form = EntryForm::kSlot;
+    end = AlignUp(end + layout.bytes());
+  }
+  num_copied_ += static_cast<int>(unpinned_.size());
+  return absl::OkStatus();
 }
 
 void LayerStream::PlacePart(int layer, int part, std::byte*& end) {
@@ -154,9 +202,22 @@ absl::Span<const HostToDeviceCopy> LayerStream::CopiesOf(int layer) const {
       begin, (is_last ? copies_.size() : layers_[layer + 1].first_copy) - begin);
 }
 
+absl::Span<const HostToDeviceCopy> LayerStream::BlockingCopiesOf(int layer) const {
+  const bool is_last = layer + 1 == static_cast<int>(layers_.size());
+  const size_t begin = layers_[layer].first_blocking_copy;
+  return absl::MakeConstSpan(blocking_copies_)
+      .subspan(begin, (is_last ? blocking_copies_.size() : layers_[layer + 1].first_blocking_copy) -
+                          begin);
+}
+
 absl::Status LayerStream::Queue(int layer) {
   const absl::Span<const HostToDeviceCopy> copies = CopiesOf(layer);
   if (!copies.empty()) RETURN_IF_ERROR(device_.CopyBatchToDevice(copies, stream_));
+  for (const HostToDeviceCopy& copy : BlockingCopiesOf(layer)) {
+    RETURN_IF_ERROR(device_.CopyToDevice(
+        copy.destination, absl::MakeConstSpan(copy.source, static_cast<size_t>(copy.bytes)),
+        stream_));
+  }
   ASSIGN_OR_RETURN(arrived_[layer % 2], device_.Record(stream_));
   return absl::OkStatus();
 }

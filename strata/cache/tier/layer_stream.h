@@ -13,8 +13,10 @@
 // A step that wants few of them lets its kernels bring what they have chosen (kByKernels): the stream
 // says where to, and lends the queue that other copies would use.
 //
-// Experts in slots are read there. Those that a buffer has no room for, and those that cannot be
-// copied without blocking, are left where the tier's table has them. An event of the kernels' stream
+// Experts in slots are read there. Those that lie in no pinned memory have room first, in any step,
+// since kernels can read them nowhere else; copies of them block the caller until they have been
+// read, behind the copies before. Of the others, those that a buffer has no room for are left where
+// the tier's table has them. An event of the kernels' stream
 // that is recorded after End stands for the copies as well, so the tier needs no other.
 //
 // Used by the thread of the engine; device, files and geometry outlive it. Sizes are in bytes.
@@ -36,6 +38,7 @@
 #include "strata/core/device.h"
 #include "strata/core/device_event.h"
 #include "strata/core/device_loan.h"
+#include "strata/core/gguf/expert_layout.h"
 
 namespace strata {
 
@@ -47,6 +50,8 @@ class LayerStream {
   static int64_t BufferBytes(const ExpertGeometry& geometry, int64_t slot_bytes,
                              int64_t spare_bytes);
   static constexpr int64_t kSlotShare = 40;
+  // A buffer that holds these of one layer, whatever else is true of them.
+  static int64_t BytesOf(const ExpertFiles& files, absl::Span<const ExpertId> of_layer);
 
   // kResourceExhausted when the device has no memory for two buffers.
   static absl::StatusOr<std::unique_ptr<LayerStream>> Create(const ExpertFiles& files,
@@ -57,7 +62,9 @@ class LayerStream {
   enum class Bring { kAhead, kByKernels };
 
   // A step whose work on `kernels` follows. The tier's table as the step may read it: entries stay
-  // as they are, and what they point to stays good, until the step has ended.
+  // as they are, and what they point to stays good, until the step has ended. kResourceExhausted
+  // when a buffer has no room for what a layer has in no pinned memory; where there is any of that,
+  // all is brought ahead.
   absl::Status Begin(const ExpertTable& table, const DeviceStream& kernels, Bring bring);
   // Layers are counted among those that have experts.
   absl::Status BeforeLayer(int layer);
@@ -78,6 +85,8 @@ class LayerStream {
   absl::Span<const int64_t> PartBytes(int layer) const {
     return {layers_[layer].part_bytes.data(), static_cast<size_t>(layers_[layer].num_parts)};
   }
+  // Of one buffer.
+  int64_t buffer_bytes() const { return buffer_bytes_; }
   // Both buffers, for whoever runs steps between those of this stream, on the same kernels' stream.
   absl::Span<std::byte> memory() { return {buffers_.data(), static_cast<size_t>(buffers_.size())}; }
   // Of the step: experts that are copied, or would be if they were chosen, and their bytes.
@@ -90,17 +99,21 @@ class LayerStream {
   struct Layer {
     int num_parts = 0;
     std::array<int64_t, 3> part_bytes = {};
-    size_t first_copy = 0;  // Of the step.
+    size_t first_copy = 0, first_blocking_copy = 0;  // Of the step.
   };
 
   LayerStream(const ExpertFiles& files, const ExpertGeometry& geometry, int64_t buffer_bytes,
               Device& device);
   // Decides what of the layer is copied, and where to.
-  void Place(int layer, const ExpertTable& table);
+  absl::Status Place(int layer, const ExpertTable& table);
+  // From no pinned memory: all of them have room.
+  absl::Status PlaceUnpinned(int layer, std::byte*& end);
   void PlacePart(int layer, int part, std::byte*& end);
   absl::Span<const HostToDeviceCopy> CopiesOf(int layer) const;
+  absl::Span<const HostToDeviceCopy> BlockingCopiesOf(int layer) const;
   absl::Status Queue(int layer);
 
+  const ExpertFiles& files_;
   const ExpertGeometry& geometry_;
   const int64_t buffer_bytes_;
   Device& device_;
@@ -115,9 +128,11 @@ class LayerStream {
   const DeviceStream* kernels_ = nullptr;  // Null between steps.
   Bring bring_ = Bring::kAhead;
   std::vector<int> streamed_;             // Numbers of the layer that is being placed.
+  std::vector<int> unpinned_;             // The same, of no pinned memory.
   std::vector<HostToDeviceCopy> copies_;  // Of all layers; one for parts that follow each other.
-  std::array<DeviceEvent, 2> arrived_;    // By buffer.
-  DeviceEvent last_;                      // Behind all copies.
+  std::vector<HostToDeviceCopy> blocking_copies_;  // The same, of no pinned memory.
+  std::array<DeviceEvent, 2> arrived_;             // By buffer.
+  DeviceEvent last_;                               // Behind all copies.
   int num_copied_ = 0;
   int64_t bytes_copied_ = 0;
 };

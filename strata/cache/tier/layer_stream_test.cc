@@ -8,12 +8,14 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "strata/cache/experts/expert_files.h"
 #include "strata/cache/experts/expert_geometry.h"
@@ -26,6 +28,8 @@
 
 namespace strata {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr int kLayers = 6;
 constexpr int kExperts = 8;
@@ -104,9 +108,8 @@ class LayerStreamTest : public ::testing::Test {
       }
     });
   }
-  absl::Status RunStep() {
-    if (const absl::Status begun = stream_->Begin(table_, kernels_, LayerStream::Bring::kAhead);
-        !begun.ok())
+  absl::Status RunStep(LayerStream::Bring bring = LayerStream::Bring::kAhead) {
+    if (const absl::Status begun = stream_->Begin(table_, kernels_, bring); !begun.ok())
       return begun;
     for (int layer = 0; layer < kLayers; ++layer) {
       if (const absl::Status status = stream_->BeforeLayer(layer); !status.ok()) return status;
@@ -261,6 +264,42 @@ TEST(LayerStreamBufferTest, TakesLittleFromTheSlotsAndHalfOfWhatIsSpare) {
   const ExpertGeometry geometry({{.block = 0, .blob_bytes = 1024}}, 100, 2);
   EXPECT_EQ(LayerStream::BufferBytes(geometry, 50 * 1024, 0), 50 * 1024 / 40);
   EXPECT_EQ(LayerStream::BufferBytes(geometry, 50 * 1024, 6 * 1024), 3 * 1024);
+}
+
+// Entries of some experts point nowhere; kernels find them in the buffers all the same.
+TEST_F(LayerStreamTest, BringsWhatLiesInNoPinnedMemoryBeforeAllElse) {
+  Make(BytesOfLayer(kLayers - 1));
+  for (const auto bring : {LayerStream::Bring::kAhead, LayerStream::Bring::kByKernels}) {
+    MakeTable(0.2, 5);
+    ASSERT_TRUE(*table_.Begin(geometry_.size(), ExpertTable::Wait::kNever));
+    int num_unpinned = 0;
+    for (int number = 0; number < geometry_.size(); number += 3) {
+      table_.Set(number, {.form = EntryForm::kStage});
+      ++num_unpinned;
+    }
+    ASSERT_TRUE(table_.Commit().ok());
+    ASSERT_EQ(table_.num_staged(), num_unpinned);
+    num_read_ = num_wrong_ = 0;
+    ASSERT_TRUE(RunStep(bring).ok());
+    device_.Drain(kernels_);
+    EXPECT_EQ(stream_->bring(), LayerStream::Bring::kAhead);
+    EXPECT_EQ(num_read_, geometry_.size());
+    EXPECT_EQ(num_wrong_, 0);
+  }
+}
+
+TEST_F(LayerStreamTest, RefusesAStepWhoseUnpinnedExpertsHaveNoRoom) {
+  Make(geometry_.layers()[0].blob_bytes);
+  ASSERT_TRUE(*table_.Begin(geometry_.size(), ExpertTable::Wait::kNever));
+  for (int number = 0; number < geometry_.size(); ++number) {
+    table_.Set(number, {.form = EntryForm::kStage});
+  }
+  ASSERT_TRUE(table_.Commit().ok());
+  const absl::Status status = RunStep();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--pin_budget"));
+  MakeTable(1, 5);
+  EXPECT_TRUE(RunStep().ok()) << "the refusal came back";
 }
 
 }  // namespace

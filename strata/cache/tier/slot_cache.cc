@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
 #include "strata/cache/policy/slot_plan.h"
@@ -22,16 +23,48 @@ absl::string_view NameOf(SlotState state) {
   return kNames[static_cast<int>(state)];
 }
 
-std::unique_ptr<SlotCache> SlotCache::Create(const SlotPlan& plan, int num_experts,
-                                             Device& device) {
+namespace {
+
+// Bytes that are free now, and those that should be: the difference, if that is too little.
+int64_t MissingBytes(Device& device, int64_t free_bytes) {
+  if (free_bytes == 0) return 0;
+  const absl::StatusOr<DeviceMemoryInfo> memory = device.GetMemoryInfo();
+  if (!memory.ok()) {
+    device.ClearError();
+    return 0;
+  }
+  return std::max<int64_t>(0, free_bytes - memory->free_bytes);
+}
+
+// Without so many of its last slots that they hold these bytes.
+SlotPlan Without(const SlotPlan& plan, int64_t bytes) {
+  int num_slots = plan.num_slots() - 1;
+  while (num_slots > 0 && plan.OffsetOf(num_slots) > plan.bytes() - bytes) --num_slots;
+  return plan.Prefix(num_slots);
+}
+
+}  // namespace
+
+std::unique_ptr<SlotCache> SlotCache::Create(const SlotPlan& plan, int num_experts, Device& device,
+                                             int64_t free_bytes) {
   SlotPlan had = plan;
   DeviceMemory memory;
   absl::Status refusal;
   while (had.num_slots() > 0) {
     absl::StatusOr<DeviceMemory> allocated = device.Allocate(had.bytes());
     if (allocated.ok()) {
-      memory = *std::move(allocated);
-      break;
+      const int64_t missing = MissingBytes(device, free_bytes);
+      if (missing == 0) {
+        memory = *std::move(allocated);
+        break;
+      }
+      if (refusal.ok()) {
+        refusal = absl::ResourceExhaustedError(absl::StrCat("they left ", missing,
+                                                            " bytes too few of the ", free_bytes,
+                                                            " that stay free for others"));
+      }
+      had = Without(had, missing);
+      continue;
     }
     device.ClearError();
     if (refusal.ok()) refusal = allocated.status();

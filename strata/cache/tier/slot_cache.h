@@ -42,8 +42,11 @@ class SlotCache {
   static constexpr int kNone = -1;  // No slot, no expert.
 
   // As many slots of the plan, from the first on, as the device has memory for, perhaps none; one
-  // line of the log says so when they are fewer than planned. `num_experts` is the geometry's size.
-  static std::unique_ptr<SlotCache> Create(const SlotPlan& plan, int num_experts, Device& device);
+  // line of the log says so when they are fewer than planned. So many bytes of the device's memory
+  // stay free beside them, measured when the slots have theirs, since others take memory as well.
+  // `num_experts` is the geometry's size.
+  static std::unique_ptr<SlotCache> Create(const SlotPlan& plan, int num_experts, Device& device,
+                                           int64_t free_bytes = 0);
 
   // What came of it.
   const SlotPlan& plan() const { return plan_; }

@@ -110,6 +110,27 @@ TEST_F(SlotCacheTest, HasFewerSlotsWhenTheDeviceHasLessMemoryAndSaysSoOnce) {
   EXPECT_TRUE(small.Allocate(16).ok()) << "the refusal came back";
 }
 
+TEST_F(SlotCacheTest, LeavesWhatIsToStayFreeThoughOthersHaveTakenMemorySinceItWasPlanned) {
+  HostDevice device({.memory_bytes = 20000});
+  const DeviceMemory others = *device.Allocate(7000);
+  LogCapture log;
+  const SlotPlan plan(geometry_, SlotBudget::Bytes(12288), {});  // All 16.
+  ASSERT_EQ(plan.num_slots(), 16);
+  const auto slots = SlotCache::Create(plan, geometry_.size(), device, 4000);
+  EXPECT_GE(device.GetMemoryInfo()->free_bytes, 4000);
+  EXPECT_LT(device.GetMemoryInfo()->free_bytes, 4000 + 512 + 1024) << "no more than has to be";
+  ASSERT_EQ(log.warnings().size(), 1u);
+  EXPECT_THAT(log.warnings()[0], HasSubstr("4000 that stay free"));
+}
+
+TEST_F(SlotCacheTest, HasAllSlotsWhereEnoughStaysFree) {
+  HostDevice device({.memory_bytes = 16288});
+  LogCapture log;
+  const SlotPlan plan(geometry_, SlotBudget::Slots(16), {});
+  EXPECT_EQ(SlotCache::Create(plan, geometry_.size(), device, 4000)->num_slots(), 16);
+  EXPECT_TRUE(log.warnings().empty());
+}
+
 TEST_F(SlotCacheTest, HasNoSlotsWhenThereIsNoMemoryAtAll) {
   device_.faults().FailFrom(HostDeviceFaults::Call::kAllocate, 1);
   const auto slots = Make(16);

@@ -168,9 +168,11 @@ void SlotLandings::UpdateMarks() {
   for (int layer = 0; layer < pools_.num_layers(); ++layer) {
     const auto mark = static_cast<uint8_t>(1 + pools_.ClassOfLayer(layer));
     for (const int end = number + num_experts; number < end; ++number) {
-      if (wanted_[number] == marked_[number]) continue;
-      marked_[number] = wanted_[number];
-      table.Mark(number, wanted_[number] != 0 ? mark : 0);
+      // What kernels cannot read does not land.
+      const bool is_marked = wanted_[number] != 0 && table.entry(number).form != EntryForm::kStage;
+      if (is_marked == (marked_[number] != 0)) continue;
+      marked_[number] = is_marked ? 1 : 0;
+      table.Mark(number, is_marked ? mark : 0);
     }
   }
 }

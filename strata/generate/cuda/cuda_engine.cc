@@ -16,7 +16,6 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "cuda_runtime_api.h"
 #include "glog/logging.h"
@@ -31,6 +30,7 @@
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/host_device.h"
 #include "strata/core/host_memory.h"
+#include "strata/core/note.h"
 #include "strata/core/status_macros.h"
 #include "strata/generate/cuda/batch_answers.h"
 #include "strata/generate/cuda/create_cuda_engine.h"
@@ -165,7 +165,6 @@ absl::Status CudaEngine::Prepare() {
   experts.patches_by_step = true;
   ASSIGN_OR_RETURN(experts_, ExpertPlacement::Create(experts, file_, graph_, device_,
                                                      graph_.experts.empty() ? nullptr : &stream_));
-  RETURN_IF_ERROR(CheckExpertsReadable());
   if (experts_ == nullptr || !experts_->lands()) outputs_.landed = nullptr;
   if (experts_ != nullptr) {
     RETURN_IF_ERROR(misses_.Start(options_.experts.misses, options_.engine.num_threads, graph_,
@@ -191,7 +190,7 @@ void CudaEngine::TellOfMemory() {
                             .slots = experts_->slots().bytes(),
                             .free = memory->free_bytes,
                             .total = memory->total_bytes};
-  LOG(INFO) << use.Describe();
+  Note(use.Describe());
 }
 
 void CudaEngine::EndStartPart(std::string name) {
@@ -278,20 +277,6 @@ absl::Status CudaEngine::MakePromptStep() {
   return absl::OkStatus();
 }
 
-absl::Status CudaEngine::CheckExpertsReadable() const {
-  if (experts_ == nullptr) return absl::OkStatus();
-  int num_unreadable = 0;
-  for (int number = 0; number < experts_->geometry().size(); ++number) {
-    const EntryForm form = experts_->Entry(number).form;
-    num_unreadable += form == EntryForm::kStage || form == EntryForm::kPageable;
-  }
-  if (num_unreadable == 0) return absl::OkStatus();
-  return MachineError(absl::StrCat(
-      num_unreadable, " of ", experts_->geometry().size(),
-      " experts have no slot and lie in no pinned memory, so that the GPU cannot read them: raise "
-      "--expert_cache, --pin_budget or the limit of locked memory (ulimit -l)"));
-}
-
 absl::StatusOr<const CudaEngine::Recorded*> CudaEngine::RecordedFor(const StepShape& shape) {
   const auto found = recorded_.find(shape);
   if (found != recorded_.end()) return &found->second;
@@ -336,7 +321,9 @@ absl::Status CudaEngine::Launch(const StepBatch& batch) {
   batch_ = batch;
   answers_.Clear();
   if (experts_ != nullptr) experts_->BeginStep();
-  was_served_ = IsDecode(batch) && misses_.ServesNext();
+  // What kernels cannot read is served by the host, which serves one row at a time.
+  const bool must_serve = experts_ != nullptr && experts_->num_unreadable() > 0 && !IsPrompt(batch);
+  was_served_ = (IsDecode(batch) || must_serve) && misses_.ServesNext(must_serve);
   outcome_ = RunBatch(batch);
   if (experts_ != nullptr && !outcome_.ok()) experts_->PatchLost();
   // The event of the last work on the stream, whatever became of it.
@@ -363,8 +350,9 @@ absl::Status CudaEngine::RunBatch(const StepBatch& batch) {
         return absl::CancelledError("the step was asked to stop");
       }
     }
-    const absl::Span<const StepRow> rows = left.subspan(
-        0, IsPrompt(batch) ? prompts_->NumRows(left, batch.wants_hidden) : size_t{kMaxRows});
+    const size_t most = was_served_ ? 1 : size_t{kMaxRows};
+    const absl::Span<const StepRow> rows =
+        left.subspan(0, IsPrompt(batch) ? prompts_->NumRows(left, batch.wants_hidden) : most);
     RETURN_IF_ERROR(LaunchChunk(batch, rows));
     left.remove_prefix(rows.size());
   }
@@ -383,17 +371,19 @@ absl::Status CudaEngine::LaunchChunk(const StepBatch& batch, absl::Span<const St
   chunk.is_prompt = IsPrompt(batch);
   chunk.is_served = chunk.shape.mails_misses = was_served_;
   chunk.start = start;
+  double waited_ms = 0;
   if (chunk.is_prompt) {
     RETURN_IF_ERROR(prompts_->Launch(rows, chunk.shape, batch.should_stop));
     chunk.fault_texts = &prompts_->fault_texts();
     chunk.choices = prompts_->choices();
+    waited_ms = prompts_->waited_ms();
   } else {
     RETURN_IF_ERROR(LaunchRecorded(chunk));
   }
   ASSIGN_OR_RETURN(chunk.event, device_.Record(stream_));
   chunk_ = std::move(chunk);
   ++figures_.num_steps;
-  figures_.host_ms += MsSince(start);
+  figures_.host_ms += MsSince(start) - waited_ms;
   return absl::OkStatus();
 }
 

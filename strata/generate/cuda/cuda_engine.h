@@ -111,7 +111,6 @@ class CudaEngine : public CudaStepEngine {
   // A part of the start has ended.
   void EndStartPart(std::string name);
   void TellOfMemory();
-  absl::Status CheckExpertsReadable() const;
   absl::StatusOr<const Recorded*> RecordedFor(const StepShape& shape);
 
   absl::Status RunBatch(const StepBatch& batch);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -481,6 +482,43 @@ TEST_F(CudaTinyTest, BitsDoNotDependOnWhoServesMissesAndHowTheyComeIntoSlots) {
   }
 }
 
+TEST_F(CudaTinyTest, NorOnWhatCouldBePinned) {
+  using Who = ExpertPlacement::Misses;
+  Answers expected, expected_prompt;
+  {
+    const auto resident = Make(model_);
+    ASSERT_NE(resident, nullptr);
+    expected = Read(*resident, ids_, 1);
+    expected_prompt = ReadAsPrompt(*resident, ids_, 100);
+  }
+  // Stages take some of it.
+  for (const int64_t pin_budget : {int64_t{8} << 20, int64_t{24} << 20}) {
+    for (const Misses& misses :
+         {Misses{"read", Who::kRead, 0.1}, Misses{"cpu", Who::kCpu, 0},
+          Misses{"stage", Who::kStage, 0}, Misses{"auto", Who::kAuto, 0.1}}) {
+      for (const double percent : {0.0, 25.0}) {
+        SCOPED_TRACE(absl::StrCat(misses.name, ", ", percent, " %, pins ", pin_budget));
+        CudaEngineOptions options = {.engine = {.num_threads = 2}};
+        options.experts.cache = SlotBudget::Percent(percent);
+        options.experts.verify = SlotVerify::kAll;
+        options.experts.swaps.adapt_every = 1;
+        options.experts.offered_share = misses.offered_share;
+        options.experts.misses = misses.who;
+        options.experts.host.pin_budget = pin_budget;
+        const auto engine = Make(model_, options);
+        ASSERT_NE(engine, nullptr);
+        ASSERT_GT(engine->experts()->num_unreadable(), 0);
+        for (const int64_t batch : {1, 5, 1}) {
+          EXPECT_TRUE(Read(*engine, ids_, batch).logits == expected.logits) << batch;
+        }
+        for (const int64_t batch : {100, 7}) {
+          EXPECT_TRUE(ReadAsPrompt(*engine, ids_, batch).logits == expected_prompt.logits) << batch;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(CudaTinyTest, AStoppedStepLeavesNothing) {
   const auto engine = Make(model_);
   ASSERT_NE(engine, nullptr);
@@ -493,6 +531,35 @@ TEST_F(CudaTinyTest, AStoppedStepLeavesNothing) {
       sequence.Feed(ids_, {.logits = Sequence::Want::kLast});
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ((*result)->logits.front(), absl::MakeConstSpan(expected.logits.back()));
+}
+
+TEST_F(CudaTinyTest, APromptThatIsStoppedInAnyLayerLeavesNothing) {
+  CudaEngineOptions options;
+  options.experts.cache = SlotBudget::Percent(25);
+  const auto engine = Make(model_, options);
+  ASSERT_NE(engine, nullptr);
+  const std::vector<TokenId> turn(ids_.begin(), ids_.begin() + 100);
+  const std::vector<float> expected = LastOfPrompt(*engine, ids_, 300);
+  const auto num_layers = static_cast<int>(model_.graph.layers.size());
+  for (int stop_after = 1; stop_after <= num_layers; ++stop_after) {
+    Sequence sequence(*engine);
+    engine->BeginPrompt();
+    ASSERT_TRUE(sequence.Feed(turn, {}).ok());
+    int num_asked = 0;
+    const std::function<bool()> stop = [&] { return ++num_asked == stop_after; };
+    const absl::Span<const TokenId> rest = absl::MakeConstSpan(ids_).subspan(100);
+    EXPECT_EQ(sequence.Feed(rest, {.logits = Sequence::Want::kLast}, &stop).status().code(),
+              absl::StatusCode::kCancelled);
+    EXPECT_EQ(num_asked, stop_after) << "later layers were launched";
+    EXPECT_EQ(sequence.position(), 100);
+    engine->EndPrompt();
+    engine->BeginPrompt();
+    const absl::StatusOr<const StepResult*> result =
+        sequence.Feed(rest, {.logits = Sequence::Want::kLast});
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ((*result)->logits.front(), absl::MakeConstSpan(expected)) << stop_after;
+    engine->EndPrompt();
+  }
 }
 
 TEST_F(CudaTinyTest, TooLittleMemoryIsSaidInNumbers) {

@@ -22,12 +22,15 @@ class LayerPace {
   // A layer has been launched: waits until the one before it has ended, then asks. kCancelled when
   // the answer is yes; the errors of Device::Wait.
   absl::Status EndLayer();
+  // Of the step so far.
+  double waited_ms() const { return waited_ms_; }
 
  private:
   Device& device_;
   const DeviceStream& stream_;
   const std::function<bool()>* should_stop_ = nullptr;
   DeviceEvent last_layer_;
+  double waited_ms_ = 0;
 };
 
 }  // namespace strata

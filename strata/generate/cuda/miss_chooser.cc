@@ -24,7 +24,11 @@ void MissChooser::AddStep(double ms) {
     median_ms_[IndexOf(way_)] = (sorted[sorted.size() / 2 - 1] + sorted[sorted.size() / 2]) / 2;
   }
   if (in_trial_) {
-    if (steps_ == kTrialSteps) EndTrial();
+    if (steps_ == kTrialSteps) {
+      EndTrial(median_ms_[IndexOf(way_)]);
+    } else if (steps_ > 1 && IsClearlyWorse(ms)) {
+      EndTrial(ms);
+    }
     return;
   }
   if (--until_trial_ > 0) return;
@@ -33,16 +37,20 @@ void MissChooser::AddStep(double ms) {
   steps_ = 0;
 }
 
-void MissChooser::EndTrial() {
+bool MissChooser::IsClearlyWorse(double ms) const {
+  const double other = median_ms_[IndexOf(Other(way_))];
+  return has_tried_both_ && ms > kClearlyWorse * other;
+}
+
+void MissChooser::EndTrial(double own) {
   const Way tried = way_;
+  const int num_steps = steps_;
   if (!has_tried_both_ && tried == Way::kRead) {
     way_ = Way::kCpu;
     steps_ = 0;
     return;
   }
-  const double own = median_ms_[IndexOf(tried)];
   const double other = median_ms_[IndexOf(Other(tried))];
-  has_tried_both_ = true;
   in_trial_ = false;
   const bool stays = own < kBetterBy * other;
   const double better = stays ? own : other, worse = stays ? other : own;
@@ -50,8 +58,12 @@ void MissChooser::EndTrial() {
     way_ = Other(tried);
     steps_ = 0;
   }
-  const double lost = better > 0 ? kTrialSteps * std::max(0.0, worse / better - 1) : 0;
-  until_trial_ = std::max<int64_t>(kStepsBetween, static_cast<int64_t>(lost / kTrialShare));
+  // The first trials say nothing of what lasts, nor does a change.
+  back_off_ = stays || !has_tried_both_ ? 1 : std::min(2 * back_off_, kMostBackOff);
+  has_tried_both_ = true;
+  const double lost = better > 0 ? num_steps * std::max(0.0, worse / better - 1) : 0;
+  until_trial_ = std::max<int64_t>(int64_t{kStepsBetween} * back_off_,
+                                   static_cast<int64_t>(lost / kTrialShare));
 }
 
 }  // namespace strata

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -50,8 +51,28 @@ TEST(MissChooserTest, FollowsAChange) {
   RunSteps(chooser, 600, 10, 5, 0.1, random);
   const Spent after = RunSteps(chooser, 1000, 10, 5, 0.1, random);
   EXPECT_GE(after.num_cpu, 950);
-  RunSteps(chooser, 600, 3, 5, 0.1, random);
+  RunSteps(chooser, 1100, 3, 5, 0.1, random);
   EXPECT_LE(RunSteps(chooser, 1000, 3, 5, 0.1, random).num_cpu, 50);
+}
+
+TEST(MissChooserTest, TrialsBecomeRarerWhileNothingChanges) {
+  std::mt19937 random(3);
+  MissChooser chooser;
+  std::vector<int> tried;  // Steps of the slower way, by thousand steps.
+  for (int i = 0; i < 5; ++i) {
+    const int num_cpu = RunSteps(chooser, 2048, 10, 10.5, 0, random).num_cpu;
+    tried.push_back(num_cpu);
+  }
+  EXPECT_GE(tried.front(), 4 * 5);
+  EXPECT_LE(tried.back(), 2 * 5);
+}
+
+TEST(MissChooserTest, ATrialThatIsClearEndsAtOnce) {
+  std::mt19937 random(4);
+  MissChooser chooser;
+  EXPECT_EQ(RunSteps(chooser, 10, 10, 50, 0, random).num_cpu, 5) << "both are tried in full";
+  // Twice a step that does not count, and one that does.
+  EXPECT_EQ(RunSteps(chooser, 3000, 10, 50, 0, random).num_cpu, 2 * 2);
 }
 
 TEST(MissChooserTest, TheFirstStepOfAWayIsNotCounted) {

@@ -1,5 +1,6 @@
 #include "strata/generate/cuda/miss_service.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "glog/logging.h"
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/host/expert_source.h"
+#include "strata/cache/tier/expert_entry.h"
 #include "strata/cache/tier/tier_counters.h"
 #include "strata/core/device.h"
 #include "strata/core/gguf/blob_layout.h"
@@ -41,22 +43,28 @@ absl::Status MissService::Start(Misses misses, int num_threads, const ModelGraph
                                 ExpertPlacement& experts, const StepMemory& memory,
                                 Device& device) {
   const bool misses_none = experts.slots().num_slots() == experts.geometry().size();
-  if (misses == Misses::kRead || misses_none) return absl::OkStatus();
+  const bool may_be_needed = experts.may_be_unreadable();
+  if (misses_none || (misses == Misses::kRead && !may_be_needed)) return absl::OkStatus();
   new (mail_.request) MailRequest();
   *mail_.answered = *mail_.late = 0;
   mail_.state = memory.mail_state;
   mail_.by_rank = memory.mailed;
   if (misses == Misses::kStage) return StartStaging(graph, experts, memory, device);
+  serves_if_it_must_ = misses == Misses::kRead;
   const absl::Status can_be_mailed = CheckMissesCanBeMailed(graph);
-  if (misses == Misses::kAuto && !can_be_mailed.ok()) {
+  if (misses != Misses::kCpu && !can_be_mailed.ok()) {
     LOG(INFO) << "all misses are read: " << can_be_mailed.message();
-    return absl::OkStatus();
+    serves_if_it_must_ = true;
+    return may_be_needed ? StartStaging(graph, experts, memory, device) : absl::OkStatus();
   }
   RETURN_IF_ERROR(can_be_mailed);
   path_ = MissPath::kCpu;
   server_ = std::make_unique<MissComputer>(
-      MissComputer::Options{.num_threads = num_threads}, graph, mail_,
-      [&experts](int number) { return experts.Entry(number).parts; });
+      MissComputer::Options{.num_threads = std::max(1, num_threads)}, graph, mail_,
+      [&experts](int number) {
+        const ExpertEntry& entry = experts.Entry(number);
+        return entry.form == EntryForm::kStage ? experts.PartsInHostMemory(number) : entry.parts;
+      });
   if (misses == Misses::kAuto) chooser_.emplace();
   return absl::OkStatus();
 }
@@ -82,13 +90,16 @@ absl::Status MissService::StartStaging(const ModelGraph& graph, ExpertPlacement&
   return absl::OkStatus();
 }
 
-bool MissService::ServesNext() const {
+bool MissService::ServesNext(bool some_are_unreadable) {
+  must_serve_ = server_ != nullptr && some_are_unreadable;
   if (server_ == nullptr) return false;
+  if (must_serve_) return true;
+  if (serves_if_it_must_) return false;
   return !chooser_.has_value() || chooser_->Next() == MissChooser::Way::kCpu;
 }
 
 void MissService::AddStep(double ms) {
-  if (chooser_.has_value()) chooser_->AddStep(ms);
+  if (chooser_.has_value() && !must_serve_) chooser_->AddStep(ms);
 }
 
 }  // namespace strata

@@ -38,15 +38,16 @@ class MissService {
   // Of the blobs of each layer that has experts, where the mailbox brings them.
   const std::vector<std::array<int64_t, 3>>& part_offsets() const { return part_offsets_; }
 
-  // Whether the host is to serve the next step of one row, and who then serves its misses.
-  bool ServesNext() const;
+  // Whether the host is to serve the next step of one row, as it always is while there are experts
+  // that kernels cannot read; and who then serves its misses.
+  bool ServesNext(bool some_are_unreadable);
   MissPath path() const { return path_; }
   // Around such a step: before it is launched, and until it has answered all of it.
   void BeginStep() { server_->BeginStep(); }
   absl::Status Serve() { return server_->Serve(); }
   // When it has ended.
   absl::Status CheckInTime() const { return server_->CheckInTime(); }
-  // After each step of one row, whoever served it: how long it took.
+  // After each step of one row for which ServesNext was asked: how long it took.
   void AddStep(double ms);
 
  private:
@@ -57,6 +58,8 @@ class MissService {
   std::vector<std::array<int64_t, 3>> part_offsets_;
   MissPath path_ = MissPath::kRead;
   std::unique_ptr<MissServer> server_;  // Null: kernels read all that they miss.
+  bool serves_if_it_must_ = false;      // Kernels read what they can.
+  bool must_serve_ = false;             // Of the last step for which ServesNext was asked.
   std::optional<MissChooser> chooser_;  // Nothing: the server serves all.
 };
 

@@ -56,6 +56,8 @@ class PromptRunner {
   // Of the first so many rows. When it fails, nothing of it is under way.
   absl::Status Launch(absl::Span<const StepRow> rows, const StepShape& shape,
                       const std::function<bool()>* should_stop);
+  // Of the host, for the device, while it launched that step.
+  double waited_ms() const { return pace_.waited_ms(); }
   // After that step has ended: what its blocks have drawn is then in the outputs.
   void CollectResults() const { layers_.CollectResults(); }
   const std::vector<std::string>& fault_texts() const { return layers_.fault_texts(); }

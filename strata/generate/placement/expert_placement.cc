@@ -159,6 +159,7 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
   std::vector<ExpertId> resident;
   if (FillsAtStart()) resident = IdsOf(geometry_, Filled(geometry_, plan, pools));
   ASSIGN_OR_RETURN(host_, HostPlacement::Create(host, files_, device_, hottest_first, resident));
+  if (kernels != nullptr && options_.streams_layers) RETURN_IF_ERROR(EnlargeLayerStream(resident));
   if (!options_.dump_routing.empty()) {
     TraceHeader header = TraceHeaderOf(identity, plan, swaps);
     AddLanding(pools, offered_share, header.tier);
@@ -172,6 +173,7 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
       ExpertTier::Create({.policy = swaps,
                           .aliases = rule,
                           .miss_path = miss_path_,
+                          .free_bytes = TakesFreeMemory() ? kFreeMarginBytes : 0,
                           .hottest_first = ranking_,
                           .expected_uses = expected_uses_,
                           .table_stream = kernels,
@@ -191,6 +193,10 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
   const bool decides = 0 < slots().num_slots() && slots().num_slots() < geometry_.size();
   if (decides) gauge_.emplace(geometry_, kGaugeSteps);
   TellOfPlacement(profile_tokens);
+  if (kernels != nullptr) {
+    for (const ExpertId id : files_.ids())
+      may_be_unreadable_ |= !host_->source().Locate(id).pinned();
+  }
   return absl::OkStatus();
 }
 
@@ -244,6 +250,49 @@ absl::Status ExpertPlacement::MakeLayerStream() {
     LOG(WARNING) << "prompts read experts without slots where they lie: " << stream.status();
   }
   return absl::OkStatus();
+}
+
+absl::Status ExpertPlacement::EnlargeLayerStream(absl::Span<const ExpertId> resident) {
+  std::vector<bool> has_slot(static_cast<size_t>(geometry_.size()), false);
+  for (const ExpertId id : resident) has_slot[static_cast<size_t>(geometry_.NumberOf(id))] = true;
+  int64_t largest = 0;
+  std::vector<ExpertId> unpinned;
+  for (int number = 0; number < geometry_.size(); ++number) {
+    if (number % geometry_.num_experts() == 0) unpinned.clear();
+    const ExpertId id = geometry_.IdOf(number);
+    if (has_slot[static_cast<size_t>(number)] || host_->source().Locate(id).pinned()) continue;
+    unpinned.push_back(id);
+    largest = std::max(largest, LayerStream::BytesOf(files_, unpinned));
+  }
+  if (largest == 0) return absl::OkStatus();
+  if (layer_stream_ != nullptr && layer_stream_->buffer_bytes() >= largest) return absl::OkStatus();
+  layer_stream_.reset();
+  ASSIGN_OR_RETURN(layer_stream_, LayerStream::Create(files_, geometry_, largest, device_));
+  return absl::OkStatus();
+}
+
+BlobParts ExpertPlacement::PartsInHostMemory(int number) const {
+  const HostBlob blob = host_->source().Locate(geometry_.IdOf(number));
+  BlobParts parts = {};
+  for (int i = 0; i < blob.num_parts; ++i) {
+    parts[static_cast<size_t>(i)] = blob.part_array[static_cast<size_t>(i)].bytes.data();
+  }
+  return parts;
+}
+
+// Once slots hold what they hold at first.
+void ExpertPlacement::TellOfUnreadable() const {
+  if (kernels_read_all_ || num_unreadable() == 0) return;
+  int64_t bytes = 0;
+  for (int number = 0; number < geometry_.size(); ++number) {
+    if (Entry(number).form == EntryForm::kStage) bytes += geometry_.BlobBytes(number);
+  }
+  Note(absl::StrCat(
+      num_unreadable(), " experts (", FormatByteSize(bytes),
+      ") have no slot and could not be pinned: each prompt batch copies all of them at the speed "
+      "of "
+      "pageable memory, and the host serves all misses of a token; more --pin_budget or ulimit -l "
+      "is faster"));
 }
 
 absl::Status ExpertPlacement::MakePatches() {
@@ -307,7 +356,10 @@ bool ExpertPlacement::KernelsReadAll() const {
 }
 
 absl::Status ExpertPlacement::Fill() {
-  if (slots().num_slots() == 0 || !FillsAtStart()) return absl::OkStatus();
+  if (slots().num_slots() == 0 || !FillsAtStart()) {
+    TellOfUnreadable();
+    return absl::OkStatus();
+  }
   ExpertTier::FillOptions fill = {.verify = options_.verify};
   if (options_.prefill == Prefill::kAuto && kernels_read_all_) {
     tier_->StartFill(options_.verify);
@@ -321,6 +373,7 @@ absl::Status ExpertPlacement::Fill() {
   };
   RETURN_IF_ERROR(tier_->Fill(fill).status());
   TellOfFill();
+  TellOfUnreadable();
   return absl::OkStatus();
 }
 

@@ -116,6 +116,12 @@ class ExpertPlacement {
   absl::Span<const LandingGroup> landing_groups() const { return tier_->groups(); }
   int first_layer() const { return tier_->first_layer(); }
   bool lands() const { return tier_->lands(); }
+  // Experts that have no slot now and lie in no pinned memory: kernels cannot read them.
+  int num_unreadable() const { return tier_->table().num_staged(); }
+  // Whether there ever can be such.
+  bool may_be_unreadable() const { return may_be_unreadable_; }
+  // Where an expert's parts are that kernels cannot read, for the CPU.
+  BlobParts PartsInHostMemory(int number) const;
   // Writes the whole image of the table in place of patch(), which is empty then.
   absl::Status RecoverTable() { return tier_->RecoverTable(); }
   absl::Status AddLandings(absl::Span<const Landing> landings) {
@@ -166,8 +172,17 @@ class ExpertPlacement {
   absl::Status Place(const ModelIdentity& identity, const DeviceStream* kernels);
   bool NobodyUsesStages(const SlotPlan& plan) const;
   void TellOfPlacement(uint64_t profile_tokens) const;
+  // With kernels.
+  void TellOfUnreadable() const;
+  // Slots take what a GPU's memory holds.
+  bool TakesFreeMemory() const {
+    return !options_.cache.has_value() && device_.properties().is_gpu;
+  }
   absl::StatusOr<SlotBudget> Budget();
   absl::Status MakeLayerStream();
+  // What could not be pinned of a layer and will have no slot comes by that stream: makes it anew where its
+  // buffers are too small for that.
+  absl::Status EnlargeLayerStream(absl::Span<const ExpertId> resident);
   absl::Status MakePatches();
   TraceHeader TraceHeaderOf(const ModelIdentity& identity, const SlotPlan& plan,
                             const SwapPolicy::Options& swaps) const;
@@ -209,6 +224,7 @@ class ExpertPlacement {
   std::unique_ptr<ExpertTier> tier_;
   // Before slots are filled. Otherwise the first step waits for them.
   bool kernels_read_all_ = true;
+  bool may_be_unreadable_ = false;
   bool said_slot0_ = false;
   bool in_prompt_ = false;
   std::optional<SlotLoan> loan_;
