@@ -39,8 +39,8 @@ namespace strata {
 namespace {
 
 constexpr int kSwapsOfRound = 32;
-// Far more than any number of copies takes.
-constexpr std::chrono::minutes kMostTime(5);
+// Far longer than any one copy takes.
+constexpr std::chrono::minutes kMostTimeOfAChange(2);
 
 // Every use of an expert makes it hot, and the next round forgets it.
 SwapPolicy::Options EagerPolicy() {
@@ -200,29 +200,44 @@ void FillProof::UseRandomExperts() {
 }
 
 absl::Status FillProof::StepUntil(absl::FunctionRef<bool()> done, absl::FunctionRef<void()> use) {
-  const auto deadline = std::chrono::steady_clock::now() + kMostTime;
+  const auto num_changes = [this] {
+    const TierCounters counters = tier_->counters();
+    return counters.fills + counters.swaps_visible + counters.swaps_dropped;
+  };
+  int64_t num_seen = num_changes();
+  auto deadline = std::chrono::steady_clock::now() + kMostTimeOfAChange;
   while (!done()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return absl::UnavailableError(
-          absl::StrCat("slots were still changing after ", kMostTime.count(), " minutes"));
+    // What cannot be read will not come, however long one waits.
+    RETURN_IF_ERROR(CheckCopies());
+    const auto now = std::chrono::steady_clock::now();
+    if (const int64_t num_now = num_changes(); num_now != num_seen) {
+      num_seen = num_now;
+      deadline = now + kMostTimeOfAChange;
+    }
+    if (now > deadline) {
+      return absl::UnavailableError(absl::StrCat("slots that should change have not for ",
+                                                 kMostTimeOfAChange.count(), " minutes"));
     }
     tier_->BeginStep();
     use();
     tier_->EndStep(DeviceEvent());
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  return absl::OkStatus();
+  return CheckCopies();
 }
 
 absl::Status FillProof::Settle() {
-  RETURN_IF_ERROR(StepUntil(
+  return StepUntil(
       [this] {
         const TierCounters counters = tier_->counters();
         return tier_->fill_done() && counters.swaps_decided == counters.swaps_visible +
                                                                    counters.swaps_failed +
                                                                    counters.swaps_dropped;
       },
-      [] {}));
+      [] {});
+}
+
+absl::Status FillProof::CheckCopies() const {
   const TierCounters counters = tier_->counters();
   if (counters.fills_failed == 0 && counters.swaps_failed == 0) return absl::OkStatus();
   // A file that changed explains it.

@@ -85,10 +85,12 @@ class FillProof {
   absl::Status Lend(int num_slots);
   absl::Status WriteOver(absl::Span<std::byte> memory, SlotLoan& loan);
   void UseRandomExperts();
-  // Steps of nobody, until `done`; `use` is called within each. kUnavailable when that takes too
-  // long.
+  // Steps of nobody, until `done` or a copy has failed; `use` is called within each. kUnavailable
+  // when slots no longer change.
   absl::Status StepUntil(absl::FunctionRef<bool()> done, absl::FunctionRef<void()> use);
   absl::Status Settle();
+  // Why fills and swaps have failed, if any have.
+  absl::Status CheckCopies() const;
   std::vector<int> WithoutSlot() const;
 
   const Options options_;
