@@ -68,7 +68,13 @@ NgramEmbedding BindNgrams(const GgufFile& file, const ModelConfig& config, Tenso
   ngrams.end_token = static_cast<int32_t>(from.eos_token_id);
   ngrams.multipliers = from.layer_multipliers;
   const GgufTensor* const table = file.FindTensor(kTable);
-  const int64_t num_rows = table == nullptr ? 0 : table->all_dims[1];
+  if (table == nullptr) {
+    binder.Refuse("tensor_missing",
+                  absl::StrCat("tensor ", kTable, " is not there; where it has a file of its own, ",
+                               "both are named: MODEL.gguf,TABLE.gguf"));
+    return ngrams;
+  }
+  const int64_t num_rows = table->all_dims[1];
   ngrams.table = binder.Table(kTable, config.streams.embedding_length_per_layer_input, num_rows);
   BindHeads(from, num_rows, binder, ngrams);
 
