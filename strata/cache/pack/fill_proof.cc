@@ -174,13 +174,21 @@ absl::Status FillProof::LendAndRefill(int num_slots) {
 }
 
 absl::Status FillProof::Swap(int num_swaps) {
-  const bool lends_first = WithoutSlot().empty();
-  if (lends_first) RETURN_IF_ERROR(Lend(num_swaps));
-  if (WithoutSlot().empty()) return absl::FailedPreconditionError("there is nobody to swap");
-  const int64_t before = tier_->counters().swaps_visible;
-  const auto num_left = [&] { return num_swaps - (tier_->counters().swaps_visible - before); };
-  RETURN_IF_ERROR(StepUntil([&] { return num_left() <= 0; }, [&] { UseRandomExperts(); }));
-  if (lends_first) tier_->FirstTokenOut();
+  const int num_slots = tier_->slots().num_slots();
+  if (num_slots == 0) return absl::FailedPreconditionError("there is no slot to swap in");
+  const int64_t goal = tier_->counters().swaps_visible + num_swaps;
+  const auto num_left = [&] { return goal - tier_->counters().swaps_visible; };
+  bool has_lent = false;
+  while (num_left() > 0) {
+    // Those that leave for a loan come back into slots of each other, and all have one again.
+    if (WithoutSlot().empty()) {
+      RETURN_IF_ERROR(Lend(static_cast<int>(std::min<int64_t>(num_left(), num_slots))));
+      has_lent = true;
+    }
+    RETURN_IF_ERROR(StepUntil([&] { return num_left() <= 0 || WithoutSlot().empty(); },
+                              [&] { UseRandomExperts(); }));
+  }
+  if (has_lent) tier_->FirstTokenOut();
   return Settle();
 }
 

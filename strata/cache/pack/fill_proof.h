@@ -65,8 +65,8 @@ class FillProof {
   // Lends so many tail slots, writes all over them, and waits until their experts are back.
   absl::Status LendAndRefill(int num_slots);
   // Random experts without a slot come in place of others, at least `num_swaps` of them. When all
-  // have slots, some are lent first and come back after. kFailedPrecondition when there is nobody
-  // to swap.
+  // have slots, some are lent first, again and again, and the experts come back into any of them.
+  // kFailedPrecondition when there is no slot.
   absl::Status Swap(int num_swaps);
 
   // Of the first slot alone, or of all.

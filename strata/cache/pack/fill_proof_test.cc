@@ -104,6 +104,16 @@ TEST_F(FillProofTest, NothingPinnedIsSlowAndRight) {
   EXPECT_EQ(proof->host().pinned_bytes(), 0);
 }
 
+TEST_F(FillProofTest, ThereMayBeMoreSwapsThanSlotsWhenAllExpertsHaveOne) {
+  const auto proof = Prove({.slots = SlotBudget::Slots(24)});
+  ASSERT_TRUE(proof->Fill().ok());
+  const absl::Status status = proof->Swap(100);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_GE(proof->tier().counters().swaps_visible, 100);
+  EXPECT_EQ(NumVerified(*proof), 24);
+  EXPECT_THAT(FaultySlots(*proof), IsEmpty());
+}
+
 TEST_F(FillProofTest, SwapsFromAFileThatWasCutEndAtOnceWithItsName) {
   const auto proof =
       Prove({.slots = SlotBudget::Slots(12), .host = {.choice = Choice::kStage, .pin_budget = 0}});
