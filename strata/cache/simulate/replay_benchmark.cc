@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/experts/routed_step.h"
@@ -56,7 +57,7 @@ void Measure(const std::string& name, const RoutingLog& log, const std::function
     rates.push_back(static_cast<double>(log.num_uses()) / seconds);
   }
   std::sort(rates.begin(), rates.end());
-  std::printf("%-16s %6.1f million references a second (%.1f to %.1f), %.1f us a step\n",
+  std::printf("%-18s %6.1f million references a second (%.1f to %.1f), %.1f us a step\n",
               name.c_str(), rates[kRepetitions / 2] / 1e6, rates.front() / 1e6, rates.back() / 1e6,
               1e6 * static_cast<double>(log.num_uses()) / rates[kRepetitions / 2] / kSteps);
 }
@@ -83,6 +84,14 @@ void Run() {
       CacheReplay replay(geometry,
                          {.mode = is_rounds ? AdmissionMode::kCopies : AdmissionMode::kEveryMiss},
                          SlotsOfClass(plan), plan.experts(), *policy);
+      replay.Run(log);
+    });
+  }
+  for (const absl::string_view name : {"adaptive", "learned"}) {
+    Measure(absl::StrCat(name, ", landing"), log, [&] {
+      const std::unique_ptr<ExpertPolicy> policy = MakePolicy(name, geometry, {}, {}).value();
+      CacheReplay replay(geometry, {.mode = AdmissionMode::kLanding}, SlotsOfClass(plan),
+                         plan.experts(), *policy);
       replay.Run(log);
     });
   }

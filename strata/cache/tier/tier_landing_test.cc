@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "strata/cache/policy/landing_rule.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/tier/expert_mover.h"
 #include "strata/cache/tier/expert_tier.h"
@@ -40,6 +41,8 @@ class TierLandingTest : public ::testing::Test {
                                   .budget = SlotBudget::Slots(8)};
     if (host == Host::kArena) options.tier.aliases = AliasRule::kPinnedOnly;
     options.tier.verify_landings = verify;
+    // Its marks can be followed by hand.
+    options.tier.landing_rule = LandingRule::kAdaptive;
     machine_ = std::make_unique<LandingMachine>(options, /*offered_share=*/0.25);
   }
   ExpertTier& tier() { return *machine_->parts->tier; }
