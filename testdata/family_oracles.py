@@ -17,7 +17,7 @@ import numpy as np
 
 WIDTH, VOCABULARY, EXPERTS = 32, 64, 8
 LEAST_MARGIN, LEAST_LEAD = 5e-4, 2e-3  # Between the last expert chosen and the next; the best token and the second.
-U32, F32, STRING, BOOL, ARRAY = 4, 6, 8, 7, 9
+U32, F32, STRING, BOOL, ARRAY, U64 = 4, 6, 8, 7, 9, 10
 FORMATS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
 
@@ -80,7 +80,7 @@ def write_gguf(path, keys, tensors):
         if isinstance(item, float):
             return struct.pack("<If", F32, item)
         if isinstance(item, list):
-            kind, form = (BOOL, "?") if isinstance(item[0], bool) else (U32, "I")
+            kind, form = (BOOL, "?") if isinstance(item[0], bool) else (U32, "I") if max(item) < 1 << 32 else (U64, "Q")
             return struct.pack("<IIQ", ARRAY, kind, len(item)) + struct.pack("<%d%s" % (len(item), form), *item)
         return struct.pack("<I", STRING) + text(item)
 
@@ -411,9 +411,9 @@ def answer(model, prompt):
     }
 
 
-def check(path):
+def check(path, kind=Model):
     stored = json.load(open(path))
-    model = Model(*read_gguf(path[: -len(".json")] + ".gguf"))
+    model = kind(*read_gguf(path[: -len(".json")] + ".gguf"))
     logits, experts, outputs = model.run(np.array(stored["prompt"]))
     off = max(np.abs(logits[int(p)] - np.array(row)).max() for p, row in stored["logits"].items())
     off = max([off] + [np.abs(outputs[int(n)] - np.array(x)).max() for n, x in stored["layer_out_last"].items()])

@@ -1,5 +1,6 @@
 // Whole models against independent implementations: testdata/oracles, where arch has another
-// program's answers and families those of testdata/family_oracles.py, and STRATA_TEST_DATA.
+// program's answers and families those of testdata/family_oracles.py and streams_oracle.py, and
+// STRATA_TEST_DATA.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -260,10 +261,10 @@ const std::vector<std::string>& Oracles() {
       "qwen35moe", "lfm2moe", "gemma4",
       // Of STRATA_TEST_DATA.
       "qwen4exp",
-      // Of testdata/family_oracles.py.
+      // Of testdata/family_oracles.py and streams_oracle.py.
       "bailingmoe", "bailingmoe2", "deepseek", "deepseek2-expanded", "dots1", "ernie4_5",
       "ernie4_5-moe", "exaone-moe", "hunyuan-moe", "hy_v3", "mellum", "minimax-m2", "qwen2",
-      "qwen2moe", "qwen3", "qwen3vl", "qwen3vlmoe"};
+      "qwen2moe", "qwen3", "qwen3vl", "qwen3vlmoe", "qwen4exp-small"};
   return *names;
 }
 
@@ -272,9 +273,8 @@ TEST(FamilyListTest, NamesNoFamilyWithoutAnswers) {
   std::set<std::string> answered;
   for (const std::string& name : Oracles()) {
     const std::string stem = StemOf(name);
-    answered.insert(stem.empty()
-                        ? name
-                        : Json::parse(std::ifstream(stem + ".json"))["arch"].get<std::string>());
+    if (stem.empty()) continue;
+    answered.insert(Json::parse(std::ifstream(stem + ".json"))["arch"].get<std::string>());
   }
   const std::set<std::string> listed = absl::StrSplit(ModelFamilyNames(), ", ");
   EXPECT_EQ(listed, answered);

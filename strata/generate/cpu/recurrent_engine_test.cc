@@ -1,4 +1,5 @@
 // Models with a recurrent state: the same bits however a text is cut, gone back in or continued.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,8 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "strata/core/block_type.h"
+#include "strata/core/gguf/gguf_writer.h"
+#include "strata/generate/blocks/random_weights.h"
 #include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/engine/engine.h"
 #include "strata/generate/engine/generator.h"
@@ -280,6 +283,43 @@ TEST(TableOfRowsTest, ATokenTouchesARowForEachHead) {
   EXPECT_EQ(engine.counters().table_rows, 7 * 4);
   ASSERT_TRUE(sequence.Feed({1}, {}).ok());
   EXPECT_EQ(engine.counters().table_rows, 8 * 4);
+}
+
+// Its bytes, which do not depend on the tensors before it.
+void GiveTable(Tensors& tensors) {
+  for (RandomModel::Tensor& tensor : tensors) {
+    if (tensor.name != "per_layer_token_embd.weight") continue;
+    std::mt19937 random(7);
+    const std::vector<std::byte> bytes =
+        RandomWeights(tensor.type, tensor.dims[0] * tensor.dims[1], random);
+    tensor.bytes.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+}
+
+TEST(TableOfRowsTest, MayLieInAFileOfItsOwn) {
+  const std::string whole = RandomStreams({.edit = GiveTable}).Write("whole");
+  const std::string table_path = testing::TempDir() + "/table_alone.gguf";
+  const auto take_table = [&](Tensors& tensors) {
+    GiveTable(tensors);
+    const auto table = std::find_if(tensors.begin(), tensors.end(), [](const auto& tensor) {
+      return tensor.name == "per_layer_token_embd.weight";
+    });
+    GgufWriter().Tensor(table->name, table->type, table->dims, table->bytes).WriteTo(table_path);
+    tensors.erase(table);
+  };
+  const std::string rest = RandomStreams({.edit = take_table}).Write("rest");
+  std::vector<float> logits[2];
+  for (const bool is_apart : {false, true}) {
+    const OpenModel model(is_apart ? absl::StrCat(rest, ",", table_path) : whole);
+    CpuEngine engine(*model.file, model.graph, {});
+    Sequence sequence(engine);
+    const absl::StatusOr<const StepResult*> result =
+        sequence.Feed(TextOf(20), {.logits = Sequence::Want::kLast});
+    ASSERT_TRUE(result.ok()) << result.status();
+    const absl::Span<const float> row = (*result)->logits.front();
+    logits[is_apart].assign(row.begin(), row.end());
+  }
+  EXPECT_TRUE(logits[0] == logits[1]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, RecurrentEngineTest,

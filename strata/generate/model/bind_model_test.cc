@@ -373,15 +373,16 @@ TEST(BindModelTest, NamesWhatAFileWithADensePartBesideExpertsHasLost) {
 }
 
 RandomModel StreamsWithout(const std::string& name) {
-  return RandomStreams({.edit = [name](std::vector<RandomModel::Tensor>& tensors) {
-    for (RandomModel::Tensor& tensor : tensors) {
-      if (tensor.name == name) tensor.name = "other";
-    }
-  }});
+  return RandomStreams(
+      {.type = BlockType::kQ4_K, .edit = [name](std::vector<RandomModel::Tensor>& tensors) {
+         for (RandomModel::Tensor& tensor : tensors) {
+           if (tensor.name == name) tensor.name = "other";
+         }
+       }});
 }
 
 TEST(BindModelTest, StreamsHaveMixersInPlaceOfNorms) {
-  const ModelGraph graph = BindOk(RandomStreams());
+  const ModelGraph graph = BindOk(RandomStreams({.type = BlockType::kQ4_K}));
   EXPECT_EQ(graph.num_streams, 3);
   EXPECT_THAT(graph.output_norm, IsEmpty());
   EXPECT_FALSE(graph.output_mixer->inject.has_value());
@@ -410,7 +411,7 @@ TEST(BindModelTest, NamesWhatAFileWithStreamsHasLost) {
 
 TEST(BindModelTest, RefusesNumbersOfStreamsBlocksAndTablesThatCannotBe) {
   const auto with = [](const char* key, uint32_t value) {
-    return RandomStreams({.numbers = {{key, value}}});
+    return RandomStreams({.type = BlockType::kQ4_K, .numbers = {{key, value}}});
   };
   ExpectRefused(with("hyper_connection.count", 1), "hparams", "hyper_connection.count");
   ExpectRefused(with("attention.indexer.top_k", 18), "hparams", "top_k 18");
@@ -418,7 +419,7 @@ TEST(BindModelTest, RefusesNumbersOfStreamsBlocksAndTablesThatCannotBe) {
   ExpectRefused(with("ple.ngram_size", 4), "hparams", "ngram_size");
   ExpectRefused(with("embedding_length_per_layer_input", 32), "hparams", "256 values");
   const auto with_array = [](const char* key, const std::vector<uint64_t>& values) {
-    return RandomStreams({.arrays = {{key, values}}});
+    return RandomStreams({.type = BlockType::kQ4_K, .arrays = {{key, values}}});
   };
   ExpectRefused(with_array("attention.compress_ratios", {0, 3}), "hparams", "compress_ratios is 3");
   ExpectRefused(with_array("attention.compress_ratios", {0}), "hparams", "1 elements");
