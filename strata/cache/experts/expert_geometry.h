@@ -44,7 +44,7 @@ class ExpertGeometry {
   }
   const Layer& LayerOf(int number) const { return layers_[number / num_experts_]; }
   int64_t BlobBytes(int number) const { return LayerOf(number).blob_bytes; }
-  // The place of a block among layers(); -1 when it has no experts.
+  // The index of a block in layers(); -1 when it has no experts.
   int FindLayer(int block) const;
 
   // "48 layers (0 to 47) of 128 experts, 8 used".

@@ -2,8 +2,9 @@
 //
 //   registered  pinned in the mapped file itself, hottest first, within the pin budget
 //   arena       pinned copies of what no slot holds and no window has, with spare places for
-//   victims stage       read into a leased stage when it is used pageable    the plain mapping,
-//   where a device can read that (the CPU can)
+//               experts that leave their slots
+//   stage       read into a leased stage when it is used
+//   pageable    the plain mapping, where a device can read that (the CPU can)
 //
 // kAuto takes them in this order on a GPU, each for what the one before could not hold. A device
 // that reads pageable memory has no use for pins: there kAuto is kPageable. Another choice is that

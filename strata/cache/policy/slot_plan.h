@@ -78,7 +78,7 @@ class SlotPlan {
   int64_t bytes_ = 0;
 };
 
-// The distinct blob sizes of a geometry, ascending, and the place of one among them.
+// The distinct blob sizes of a geometry, ascending, and the index of one among them.
 std::vector<int64_t> SizeClassesOf(const ExpertGeometry& geometry);
 int SizeClassOf(absl::Span<const int64_t> class_bytes, int64_t blob_bytes);
 

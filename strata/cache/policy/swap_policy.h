@@ -111,7 +111,7 @@ class SwapPolicy {
   const int num_experts_;  // Of a layer.
   std::vector<int64_t> class_bytes_;
   std::vector<int> class_of_layer_;
-  std::vector<int> rank_;               // By number: its place in the ranking.
+  std::vector<int> rank_;               // By number: its rank, 0 for the hottest.
   std::vector<float> counts_;           // By number.
   std::vector<Candidates> candidates_;  // By size class.
   std::vector<Swap> swaps_;

@@ -1,7 +1,7 @@
 // Sees to it that an arena is the complement of the slots, unless it holds all experts from the
-// beginning: an expert that is served from a slot
-// gives its place in the arena back, however it came to have both. It is a newcomer that was copied
-// from there, by a swap or by a fill, or a victim that got its place and then stayed.
+// beginning: an expert that is served from a slot gives its place in the arena back, however it
+// came to have both. It is a newcomer that was copied from there, by a swap or by a fill, or a
+// victim that got its place and then stayed.
 //
 // A place is kept while an entry may point to it: the table must be sure, and the expert resident
 // with nothing else intended.
