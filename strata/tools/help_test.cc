@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "strata/core/cli/run_program.h"
@@ -29,6 +30,10 @@ TEST_P(HelpTest, FitsATerminalAndShowsWhatIsUsedMost) {
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
   EXPECT_THAT(help.out, StartsWith("Usage: "));
+  const std::string usage = help.out.substr(0, help.out.find("\n\n"));
+  for (const absl::string_view line : absl::StrSplit(usage, "\n")) {
+    EXPECT_TRUE(absl::StartsWith(line, "Usage: ") || absl::StartsWith(line, "       ")) << line;
+  }
   const std::vector<std::string> lines = absl::StrSplit(help.out, '\n');
   EXPECT_LT(lines.size(), 75u);
   for (const std::string& line : lines) {
@@ -48,6 +53,7 @@ TEST_P(HelpTest, DefaultsAreWrittenAsPeopleWriteThem) {
   EXPECT_THAT(all, Not(ContainsRegex("[0-9]\\.[0-9]{7}"))) << "0.98999999999999999";
   EXPECT_THAT(all, Not(ContainsRegex("default (false|\"\")")));
   EXPECT_THAT(all, Not(ContainsRegex("type: |int32|\\.cc")));
+  EXPECT_THAT(all, Not(ContainsRegex("is random[^(]*\\(default"))) << "a number is not";
 }
 
 TEST_P(HelpTest, SaysItsVersion) {

@@ -57,6 +57,7 @@ namespace {
 
 constexpr char kUsage[] =
     "pack_build MODEL --out DIR [--layout [--profile FILE]]\n"
+    "\n"
     "Writes down what every byte of a model is, so that pack_verify can prove it later, and with\n"
     "--layout lays the experts out so that one read brings one. A build that was killed goes on\n"
     "where it was when it is started again.";

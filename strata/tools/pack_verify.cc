@@ -56,7 +56,8 @@ namespace {
 
 constexpr char kUsage[] =
     "pack_verify DIR [--model FILE] [--quick] [--fill --slots N [--lend N] [--swaps N]]\n"
-    "pack_verify MODEL --fill --slots N [--lend N] [--swaps N]\n"
+    "       pack_verify MODEL --fill --slots N [--lend N] [--swaps N]\n"
+    "\n"
     "Compares every byte of a pack and its model with the manifest, names what differs, and goes\n"
     "on to the end. With --fill it drives the path that fills a cache, on a GPU where there is "
     "one,\n"

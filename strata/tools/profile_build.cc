@@ -31,6 +31,7 @@
 #include "strata/core/cli/json_output.h"
 #include "strata/core/cli/output_files.h"
 #include "strata/core/cli/thread_count.h"
+#include "strata/core/cli/tool_command.h"
 #include "strata/core/cli/tool_main.h"
 #include "strata/core/error.h"
 #include "strata/core/file_mapping.h"
@@ -346,14 +347,8 @@ absl::Status Report(const Arguments& traces) {
   return absl::OkStatus();
 }
 
-struct Command {
-  absl::string_view name;
-  std::vector<std::string> flags;  // Those that it takes.
-  absl::Status (*run)(const Arguments&);
-};
-
-const std::vector<Command>& Commands() {
-  static const auto* const commands = new std::vector<Command>{
+const std::vector<ToolCommand>& Commands() {
+  static const auto* const commands = new std::vector<ToolCommand>{
       {"build",
        {"out", "json", "model", "prompts", "shard", "max_tokens", "max_context", "prompt_batch",
         "threads", "save_every"},
@@ -374,27 +369,7 @@ const std::vector<Command>& Commands() {
   return *commands;
 }
 
-absl::Status CheckFlags(const Command& command) {
-  for (const Command& other : Commands()) {
-    for (const std::string& flag : other.flags) {
-      if (!IsGiven(flag)) continue;
-      if (std::find(command.flags.begin(), command.flags.end(), flag) == command.flags.end()) {
-        return UsageError(absl::StrCat("--", flag, " does not go with ", command.name));
-      }
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Run(const Arguments& arguments) {
-  if (arguments.empty()) return UsageError("name a command; --help lists them");
-  for (const Command& command : Commands()) {
-    if (command.name != arguments[0]) continue;
-    RETURN_IF_ERROR(CheckFlags(command));
-    return command.run(Arguments(arguments.begin() + 1, arguments.end()));
-  }
-  return UsageError(absl::StrCat("there is no command ", arguments[0], "; --help lists them"));
-}
+absl::Status Run(const Arguments& arguments) { return RunCommand(Commands(), arguments); }
 
 }  // namespace
 }  // namespace strata

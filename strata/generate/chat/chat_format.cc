@@ -73,16 +73,15 @@ void SetSpecialTokens(const Tokenizer& tokenizer, Dict& variables) {
   set("mask_token", ids.mask);
 }
 
-// What a command line gave is content as messages are.
-absl::StatusOr<Value> ContentOf(const nlohmann::ordered_json& json, absl::string_view flag) {
-  absl::StatusOr<Value> value = jinja::ValueFromJson(json, /*is_content=*/true);
-  if (value.ok()) return value;
-  return UsageError(absl::StrCat(flag, ": ", value.status().message()));
+// What a user gave is content as messages are.
+absl::StatusOr<Value> ContentOf(const nlohmann::ordered_json& json) {
+  return jinja::ValueFromJson(json, /*is_content=*/true);
 }
 
 absl::Status SetVariables(const ChatFormat::Variables& given, Dict& variables) {
-  ASSIGN_OR_RETURN(Value tools, ContentOf(given.tools, "--tools"));
-  variables.Set("tools", std::move(tools));
+  absl::StatusOr<Value> tools = ContentOf(given.tools);
+  if (!tools.ok()) return InputError("chat_tools", "", tools.status().message());
+  variables.Set("tools", *std::move(tools));
   const nlohmann::ordered_json& arguments = given.arguments;
   if (arguments.is_null()) return absl::OkStatus();
   if (!arguments.is_object()) return UsageError("--template_args is no JSON object");
@@ -90,8 +89,11 @@ absl::Status SetVariables(const ChatFormat::Variables& given, Dict& variables) {
     if (name == "messages" || name == "tools") {
       return UsageError(absl::StrCat("--template_args cannot set \"", name, "\""));
     }
-    ASSIGN_OR_RETURN(Value value, ContentOf(json, "--template_args"));
-    variables.Set(name, std::move(value));
+    absl::StatusOr<Value> value = ContentOf(json);
+    if (!value.ok()) {
+      return UsageError(absl::StrCat("--template_args: ", value.status().message()));
+    }
+    variables.Set(name, *std::move(value));
   }
   return absl::OkStatus();
 }

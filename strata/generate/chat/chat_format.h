@@ -35,7 +35,7 @@ class ChatFormat {
   };
 
   // A UsageError for arguments that are no object, that set what has a flag of its own, or that are
-  // too large or deep.
+  // too large or deep; for such tools an InputError of kind chat_tools that names no file.
   static absl::Status Check(const Variables& variables);
 
   // With the texts of the tokenizer's special tokens as variables (`bos_token`, `eos_token`, ...):

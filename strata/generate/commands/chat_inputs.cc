@@ -27,6 +27,7 @@ absl::StatusOr<Json> ReadTools(const std::string& path) {
   if (!tools.is_array() || !std::all_of(tools.begin(), tools.end(), is_object)) {
     return InputError("chat_tools", path, "not a JSON array of objects, each a tool");
   }
+  RETURN_IF_ERROR(WithFile(ChatFormat::Check({.tools = tools}), path));
   return tools;
 }
 
@@ -42,7 +43,7 @@ absl::StatusOr<ChatFormat::Variables> ReadVariables(const ChatOptions& options) 
           absl::StrCat("--template_args is no JSON object: ", options.template_arguments));
     }
   }
-  RETURN_IF_ERROR(ChatFormat::Check(variables));
+  RETURN_IF_ERROR(ChatFormat::Check({.arguments = variables.arguments}));
   return variables;
 }
 

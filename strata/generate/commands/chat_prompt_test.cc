@@ -90,6 +90,9 @@ TEST(ChatPromptTest, SaysWhatIsWrongAndWhoseFaultItIs) {
   const std::string cut = FileOf("cut.jinja", "\n{% if messages %}");
   const std::string object = FileOf("object.json", "{}");
   const std::string numbers = FileOf("numbers.json", "[1]");
+  const std::string deep =
+      FileOf("deep.json", "[{\"a\": " + std::string(200, '[') + std::string(200, ']') + "}]");
+  const std::string large = FileOf("large.json", "[{\"a\": 18446744073709551615}]");
   const std::vector<Wrong> wrong = {
       {{"--chat_template=" + refuses, "--system=S"}, 2, "No system here!"},
       {{"--chat_template=" + refuses, "--system=S"}, 2, "template_refused"},
@@ -101,6 +104,8 @@ TEST(ChatPromptTest, SaysWhatIsWrongAndWhoseFaultItIs) {
       {{"--tools=" + refuses}, 2, "chat_tools"},
       {{"--tools=" + object}, 2, "chat_tools"},
       {{"--tools=" + numbers}, 2, "chat_tools"},
+      {{"--tools=" + deep}, 2, "deep.json: JSON nested more than 100 deep [chat_tools]"},
+      {{"--tools=" + large}, 2, "chat_tools"},
       {{"--template_args={"}, 1, "--template_args"},
       {{"--template_args=[]"}, 1, "--template_args"},
       {{"--template_args={\"messages\": []}"}, 1, "messages"},

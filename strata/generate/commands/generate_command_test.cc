@@ -126,7 +126,11 @@ TEST(GenerateCommandTest, WhatHasNoEffectOrComesToNothingIsSaid) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--top_k=40"}, "--top_k has no effect: the most likely token is always taken"},
       {{"--vram_limit=12GiB"}, "--vram_limit has no effect: the CPU computes"},
+      {{"--miss=stage"}, "--miss has no effect: the CPU computes"},
+      {{"--nolanding"}, "--landing has no effect: the CPU computes"},
       {{"--lend=3"}, "--lend has no effect: no expert has a slot"},
+      {{"--pin_budget=1GiB"}, "--pin_budget has no effect: nothing is pinned"},
+      {{"--stage_memory=pageable"}, "--stage_memory has no effect: nothing is pinned"},
       {{"--expert_cache=4KiB"}, "--expert_cache is too small for a single expert of 108 KiB"},
       {{"--expert_cache=1000"}, "more slots than the 64 experts"},
       {{"--expert_cache=8", "--lend=9"}, "--lend is more than the 8 slots"},

@@ -30,6 +30,8 @@ constexpr absl::string_view kAlwaysLikeliest =
     "the most likely token is always taken (--temperature 0)";
 constexpr absl::string_view kNoExperts = "the model has no experts";
 constexpr absl::string_view kNoSlots = "no expert has a slot (--expert_cache)";
+constexpr absl::string_view kNoStages =
+    "nothing is pinned: the CPU reads experts where they lie (--expert_source)";
 constexpr absl::string_view kNoTokenizer = "the model has no tokenizer";
 constexpr absl::string_view kOnCpu = "the CPU computes";
 
@@ -51,7 +53,16 @@ constexpr Need kNeeds[] = {
     {"host_experts", &RunFacts::has_experts, kNoExperts},
     {"host_experts", &RunFacts::has_arena, "there is no arena of experts (--expert_source)"},
     {"pin_budget", &RunFacts::has_experts, kNoExperts},
+    {"pin_budget", &RunFacts::uses_stages, kNoStages},
+    {"stage_memory", &RunFacts::has_experts, kNoExperts},
+    {"stage_memory", &RunFacts::uses_stages, kNoStages},
     {"expert_profile", &RunFacts::has_slots, kNoSlots},
+    {"miss", &RunFacts::on_gpu, kOnCpu},
+    {"miss", &RunFacts::has_experts, kNoExperts},
+    {"landing", &RunFacts::on_gpu, kOnCpu},
+    {"landing", &RunFacts::has_slots, kNoSlots},
+    {"landing_rule", &RunFacts::on_gpu, kOnCpu},
+    {"landing_rule", &RunFacts::has_slots, kNoSlots},
     {"prefill", &RunFacts::has_slots, kNoSlots},
     {"verify", &RunFacts::has_slots, kNoSlots},
     {"lend", &RunFacts::has_slots, kNoSlots},
@@ -75,7 +86,7 @@ bool IsOnCommandLine(absl::string_view flag) {
 
 }  // namespace
 
-RunFacts RunFactsOf(const TextModel& model, const SamplerOptions& sampling, bool has_text) {
+RunFacts RunFactsOf(TextModel& model, const SamplerOptions& sampling, bool has_text) {
   RunFacts facts = {.on_gpu = model.cuda() != nullptr,
                     .has_recurrent_state = HasRecurrentState(model.graph()),
                     .draws = sampling.temperature > 0,
@@ -86,6 +97,7 @@ RunFacts RunFactsOf(const TextModel& model, const SamplerOptions& sampling, bool
     facts.has_experts = true;
     facts.has_slots = model.experts()->slots().num_slots() > 0;
     facts.has_arena = model.experts()->has_arena();
+    facts.uses_stages = facts.has_slots || model.experts()->host().stages_unpinned();
   }
   return facts;
 }

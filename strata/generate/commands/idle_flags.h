@@ -18,6 +18,7 @@ struct RunFacts {
   bool has_experts = false;
   bool has_slots = false;
   bool has_arena = false;
+  bool uses_stages = false;
   bool has_recurrent_state = false;
   bool draws = false;      // Not always the likeliest token.
   bool penalizes = false;  // Recent tokens.
@@ -26,7 +27,7 @@ struct RunFacts {
 };
 
 // Of a model that was started, and of how tokens are drawn. `has_text`: the prompt is no ids.
-RunFacts RunFactsOf(const TextModel& model, const SamplerOptions& sampling, bool has_text);
+RunFacts RunFactsOf(TextModel& model, const SamplerOptions& sampling, bool has_text);
 
 // A sentence for each: "--top_k has no effect: the most likely token is always taken". `is_given`
 // knows the command line.

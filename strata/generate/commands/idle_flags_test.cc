@@ -20,8 +20,9 @@ std::vector<std::string> Idle(const RunFacts& facts, const std::set<std::string>
 }
 
 TEST(IdleFlagsTest, AFlagThatWorksIsNotSpokenOf) {
-  const RunFacts all = {true, true, true, true, true, true, true, true, true};
-  EXPECT_THAT(Idle(all, {"top_k", "lend", "host_experts", "vram_limit", "snapshot_memory"}),
+  const RunFacts all = {true, true, true, true, true, true, true, true, true, true};
+  EXPECT_THAT(Idle(all, {"top_k", "lend", "host_experts", "vram_limit", "snapshot_memory",
+                         "pin_budget", "stage_memory"}),
               IsEmpty());
   EXPECT_THAT(Idle({}, {"prompt", "max_new"}), IsEmpty());
 }

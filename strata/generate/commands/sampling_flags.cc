@@ -18,9 +18,10 @@ DEFINE_double(repetition_penalty, 1,
               "Above 1: recent tokens become less likely. Without --model and unless given: 1.2, "
               "over the whole text, since so small a model goes in circles otherwise.");
 DEFINE_int32(repetition_window, 64, "How many tokens are recent; 0: all.");
-DEFINE_uint64(seed, 0,
-              "Of the random draws. The same seed gives the same text; unless given it is random, "
-              "and --stats and --json print it.");
+DEFINE_uint64(
+    seed, 0,
+    "Of the random draws: the same seed gives the same text. Default: random, and printed "
+    "by --stats and --json.");
 
 DEFINE_validator(top_k, &strata::IsNotNegative);
 DEFINE_validator(repetition_window, &strata::IsNotNegative);
