@@ -3,11 +3,13 @@
 
     testdata/make_random_model.py OUT.gguf --model qwen3.6-35b-a3b --layers 6
     testdata/make_random_model.py OUT.gguf --model lfm2-8b-a1b
+    testdata/make_random_model.py OUT.gguf --model qwen3.8-flash-next --layers 4 --table_gb 4
     testdata/make_random_model.py --list
 
 What such a model says is noise, but its shapes, types and sizes are those of the real one, so it
 serves for speed, memory and bits. Types are those of usual files: experts gate and up q4_K, down
-q5_K, all other projections q8_0, output q6_K. The same arguments give the same bytes.
+q5_K, all other projections q8_0, output q6_K; experts of qwen3.8-flash-next iq2_xs and q2_0. The
+same arguments give the same bytes.
 
 Weights have the standard deviation 1 / sqrt(row length). They are cut from a pool of random blocks
 for each type, each tensor from an offset of its own, so files compress well and say nothing about
@@ -66,9 +68,22 @@ def q6_k_blocks(random, count, deviation):
     return numpy.hstack([bits(random, count, 192), scales, f16(count, deviation / (32 * 18.5))])
 
 
+def iq2_xs_blocks(random, count, deviation):
+    return numpy.hstack([f16(count, deviation / 51), bits(random, count, 72)])
+
+
+# -1, 0 or 1 times the scale.
+def q2_0_blocks(random, count, deviation):
+    codes = random.integers(0, 3, (count, 16, 4), numpy.uint8)
+    packed = codes @ numpy.array([1, 4, 16, 64], numpy.uint8)
+    return numpy.hstack([f16(count, deviation / 0.816), packed])
+
+
 TYPES = {
     "f32": (0, 1, 4, f32_blocks),
     "q8_0": (8, 32, 34, q8_0_blocks),
+    "iq2_xs": (17, 256, 74, iq2_xs_blocks),
+    "q2_0": (42, 64, 18, q2_0_blocks),
     "q4_K": (12, 256, 144, q4_k_blocks),
     "q5_K": (13, 256, 176, q5_k_blocks),
     "q6_K": (14, 256, 210, q6_k_blocks),
@@ -85,6 +100,12 @@ MODELS = {
     "qwen3.6-35b-a3b": dict(QWEN3_NEXT, arch="qwen35moe", layers=40, vocabulary=248320,
                             experts=256, used=8, sections=[11, 11, 10, 0]),
     "qwen3-next-80b-a3b": QWEN3_NEXT,
+    "qwen3.8-flash-next": dict(
+        QWEN3_NEXT, arch="qwen4exp", width=2560, vocabulary=248320, heads=24, expert_width=640,
+        shared_width=640, value_heads=48, sections=[11, 11, 10, 0], expert_types=("iq2_xs", "q2_0"),
+        streams=4, stream_rank=320, index_heads=4, index_size=128, index_kept=2048, index_block=4,
+        ngram_layer=1, ngram_tokens=3, ngram_heads=8, ngram_taps=4, ngram_end=248044,
+        ngram_multipliers=[23703573157769, 20109073645365, 8052911324071], head_rows=20000000),
     "lfm2-8b-a1b": dict(
         arch="lfm2moe", layers=24, width=2048, vocabulary=65536, context=128000, heads=32,
         kv_heads=8, head_size=64, rope=64, rope_base=1e6, experts=32, used=4, expert_width=1792,
@@ -109,6 +130,19 @@ MODELS = {
         latent_value=128),
 }
 
+
+
+def primes_above(number, count):
+    """The first `count` primes above `number`."""
+    primes = []
+    while len(primes) < count:
+        number += 1
+        if all(number % divisor for divisor in range(2, int(number ** 0.5) + 1)):
+            primes.append(number)
+    return primes
+
+
+TABLE = "per_layer_token_embd"
 NORMS_AFTER_ATTENTION = ("qwen3next", "qwen35moe", "glm4moe")
 
 
@@ -124,7 +158,12 @@ class Model:
         self.tensors = []
         self.add_keys()
         self.matrix("token_embd", "q8_0", spec["width"], spec["vocabulary"])
-        self.norm("token_embd_norm" if spec["arch"] == "lfm2moe" else "output_norm", spec["width"])
+        if "streams" in spec:
+            self.add_table()
+            self.add_stream_mixer("output_hc", False)
+        else:
+            self.norm("token_embd_norm" if spec["arch"] == "lfm2moe" else "output_norm",
+                      spec["width"])
         if "window" in spec:  # Its output is the embedding.
             turning = spec["head_size"] // 8
             self.values("rope_freqs.weight", [1.0] * turning + [1e30] * (3 * turning))
@@ -208,6 +247,9 @@ class Model:
         if "kv_rank" in spec:
             numbers["attention.key_length_mla"] = spec["nope"] + spec["rope"]
             numbers["attention.value_length_mla"] = spec["latent_value"]
+        if "streams" in spec:
+            del numbers["feed_forward_length"]
+            self.add_stream_numbers(numbers)
         if self.nextn:
             numbers["nextn_predict_layers"] = 1
         self.keys.append(("general.architecture", spec["arch"]))
@@ -216,9 +258,61 @@ class Model:
         self.keys.append((spec["arch"] + ".attention.layer_norm_rms_epsilon", 1e-6))
         self.keys.append((spec["arch"] + ".rope.freq_base", spec["rope_base"]))
 
+    def add_stream_numbers(self, numbers):
+        spec = self.spec
+        num_heads = (spec["ngram_tokens"] - 1) * spec["ngram_heads"]
+        self.heads = primes_above(spec["head_rows"], num_heads)
+        offsets = numpy.concatenate([[0], numpy.cumsum(self.heads)[:-1]])
+        numbers.update({
+            "hyper_connection.count": spec["streams"],
+            "hyper_connection.low_rank": spec["stream_rank"],
+            "attention.indexer.head_count": spec["index_heads"],
+            "attention.indexer.key_length": spec["index_size"],
+            "attention.indexer.top_k": spec["index_kept"],
+            "attention.compress_ratios": [
+                spec["index_block"] * self.is_attention(layer) for layer in range(self.layers)],
+            "ple.layers": [spec["ngram_layer"]], "ple.ngram_size": spec["ngram_tokens"],
+            "ple.heads_per_ngram": spec["ngram_heads"], "ple.conv_kernel": spec["ngram_taps"],
+            "ple.eos_token_id": spec["ngram_end"],
+            "embedding_length_per_layer_input": spec["width"] // num_heads,
+            "ple.layer_multipliers": numpy.array(spec["ngram_multipliers"], "<u8"),
+            "ple.head_offsets": numpy.array(offsets, "<u8"),
+            "ple.head_vocab_sizes": numpy.array(self.heads, "<u8")})
+
+    def add_table(self):
+        self.matrix(TABLE, "q8_0", self.spec["width"] // len(self.heads),
+                    aligned_to(sum(self.heads), 256))
+
+    def add_stream_mixer(self, stem, has_inject):
+        spec = self.spec
+        width = spec["streams"] * spec["width"]
+        self.norm(stem + "_norm", width)
+        self.matrix(stem + "_down", "q8_0", width, spec["stream_rank"])
+        self.matrix(stem + "_up", "q8_0", spec["stream_rank"], width)
+        if has_inject:
+            self.matrix(stem + "_inject", "f32", width, spec["streams"])
+
+    def add_ngrams(self, block):
+        spec = self.spec
+        width, streams = spec["width"], spec["streams"] * spec["width"]
+        self.matrix(block + "ple_key", "q8_0", width, streams)
+        self.matrix(block + "ple_value", "q8_0", width, width)
+        for name in ("key", "query", "conv"):
+            self.norm(block + "ple_norm_" + name, streams)
+        self.matrix(block + "ple_conv1d", "f32", spec["ngram_taps"], streams)
+
+    # A norm before a part, or what mixes streams there.
+    def add_entry(self, block, norm, mixer):
+        if "streams" in self.spec:
+            self.add_stream_mixer(block + mixer, True)
+        else:
+            self.norm(block + norm, self.spec["width"])
+
     def add_layer(self, layer):
         block = "blk.%d." % layer
-        self.norm(block + "attn_norm", self.spec["width"])
+        self.add_entry(block, "attn_norm", "hc_attn")
+        if self.spec.get("ngram_layer") == layer:
+            self.add_ngrams(block)
         if not self.is_attention(layer):
             (self.add_short_convolution if "attention_layers" in self.spec
              else self.add_delta_net)(block)
@@ -228,8 +322,8 @@ class Model:
             self.add_windowed_attention(block, self.has_window(layer))
         else:
             self.add_attention(block)
-        self.norm(block + ("post_attention_norm" if self.spec["arch"] in NORMS_AFTER_ATTENTION
-                           else "ffn_norm"), self.spec["width"])
+        self.add_entry(block, "post_attention_norm" if self.spec["arch"] in NORMS_AFTER_ATTENTION
+                       else "ffn_norm", "hc_ffn")
         if "window" in self.spec:
             self.add_dense_beside_experts(block)
         elif layer < self.get("dense_layers"):
@@ -250,6 +344,12 @@ class Model:
         self.matrix(block + "attn_output", "q8_0", spec["heads"] * size, width)
         self.norm(block + "attn_q_norm", size)
         self.norm(block + "attn_k_norm", size)
+        if "index_heads" in spec:
+            index_size = spec["index_size"]
+            self.matrix(block + "indexer.q_proj", "q8_0", width, spec["index_heads"] * index_size)
+            self.matrix(block + "indexer.k_proj", "q8_0", width, index_size)
+            self.norm(block + "indexer.q_norm", index_size)
+            self.norm(block + "indexer.k_norm", index_size)
 
     def add_windowed_attention(self, block, has_window):
         spec = self.spec
@@ -321,11 +421,11 @@ class Model:
         spec = self.spec
         width, inner, experts = spec["width"], spec["expert_width"], spec["experts"]
         self.matrix(block + "ffn_gate_inp", "f32", width, experts)
-        self.matrix(block + "ffn_gate_exps", "q4_K", width, inner, experts)
-        self.matrix(block + "ffn_up_exps", "q4_K", width, inner, experts)
         # Rows of whole blocks: some widths are no multiple of 256.
-        self.matrix(block + "ffn_down_exps", "q5_K" if inner % 256 == 0 else "q8_0", inner, width,
-                    experts)
+        up, down = spec.get("expert_types", ("q4_K", "q5_K" if inner % 256 == 0 else "q8_0"))
+        self.matrix(block + "ffn_gate_exps", up, width, inner, experts)
+        self.matrix(block + "ffn_up_exps", up, width, inner, experts)
+        self.matrix(block + "ffn_down_exps", down, inner, width, experts)
         if self.get("gating") == 2:
             self.values(block + "exp_probs_b.bias", numpy.zeros(experts))
         if self.get("shared_width"):
@@ -382,13 +482,19 @@ def key_bytes(name, value):
         return text(name) + struct.pack("<I", 8) + text(value)
     if isinstance(value, float):
         return text(name) + struct.pack("<If", 6, value)
+    if isinstance(value, numpy.ndarray):  # Of u64.
+        return text(name) + struct.pack("<IIQ", 9, 10, len(value)) + value.tobytes()
     if isinstance(value, list):
         return text(name) + struct.pack("<IIQ%di" % len(value), 9, 5, len(value), *value)
     return text(name) + struct.pack("<II", 4, value)
 
 
+def aligned_to(size, unit):
+    return (size + unit - 1) // unit * unit
+
+
 def aligned(size):
-    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+    return aligned_to(size, ALIGNMENT)
 
 
 def bytes_of(kind, dims):
@@ -396,18 +502,18 @@ def bytes_of(kind, dims):
     return int(numpy.prod(dims, dtype=numpy.int64)) // block_weights * block_bytes
 
 
-def write(model, path, seed):
-    header = b"GGUF" + struct.pack("<IQQ", 3, len(model.tensors), len(model.keys))
-    header += b"".join(key_bytes(name, value) for name, value in model.keys)
+def write(keys, tensors, path, seed):
+    header = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys))
+    header += b"".join(key_bytes(name, value) for name, value in keys)
     offset = 0
-    for name, kind, dims, _ in model.tensors:
+    for name, kind, dims, _ in tensors:
         header += text(name) + struct.pack("<I%dQ" % len(dims), len(dims), *dims)
         header += struct.pack("<IQ", TYPES[kind][0], offset)
         offset += aligned(bytes_of(kind, dims))
     pools = Pools(seed)
     with open(path, "wb") as file:
         file.write(header.ljust(aligned(len(header)), b"\0"))
-        for _, kind, dims, values in model.tensors:
+        for _, kind, dims, values in tensors:
             for piece in [values.tobytes()] if values is not None else pools.pieces(kind, dims):
                 file.write(piece)
             size = bytes_of(kind, dims)
@@ -424,6 +530,9 @@ def main():
                         help="every layer of a model with delta nets has attention")
     parser.add_argument("--nextn", action="store_true",
                         help="a block that predicts the token after the next")
+    parser.add_argument("--table_gb", type=float, default=0,
+                        help="of a table of n-grams; 0: as large as the model's")
+    parser.add_argument("--table_out", help="a file of its own for the table of n-grams")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print the models and their sizes")
     arguments = parser.parse_args()
@@ -436,14 +545,25 @@ def main():
         return
     if arguments.out is None or arguments.model is None:
         parser.error("give OUT and --model, or --list")
-    spec = MODELS[arguments.model]
+    spec = dict(MODELS[arguments.model])
     layers = arguments.layers or spec["layers"]
     if arguments.plain_attention and "interval" not in spec:
         parser.error("--plain_attention is for models with delta nets")
     if not 1 <= layers <= spec["layers"]:
         parser.error("--layers from 1 to %d" % spec["layers"])
-    write(Model(spec, layers, arguments.plain_attention, arguments.nextn), arguments.out,
-          arguments.seed)
+    if arguments.table_gb or arguments.table_out:
+        if "streams" not in spec or layers <= spec["ngram_layer"]:
+            parser.error("--table_gb and --table_out are for models with a table of n-grams")
+    if arguments.table_gb:
+        row_of_all = bytes_of("q8_0", [spec["width"]])
+        spec["head_rows"] = int(arguments.table_gb * 1e9 / row_of_all)
+    model = Model(spec, layers, arguments.plain_attention, arguments.nextn)
+    tensors = model.tensors
+    if arguments.table_out:
+        table = [tensor for tensor in tensors if tensor[0] == TABLE + ".weight"]
+        tensors = [tensor for tensor in tensors if tensor[0] != TABLE + ".weight"]
+        write(model.keys[:1], table, arguments.table_out, arguments.seed + 1)
+    write(model.keys, tensors, arguments.out, arguments.seed)
 
 
 if __name__ == "__main__":

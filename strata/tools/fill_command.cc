@@ -143,8 +143,8 @@ absl::StatusOr<FillResult> RunFill(const FillTask& task, bool quiet) {
       const std::unique_ptr<FillProof> proof,
       FillProof::Create(options, task.identity.geometry, task.files, task.reference, *device));
   if (proof->tier().slots().num_slots() == 0) {
-    return MachineError(absl::StrCat("--slots ", FLAGS_slots, ": there is not one slot, ",
-                                     task.files.max_blob_bytes(), " bytes at most, to fill"));
+    return UsageError(absl::StrCat("--slots ", FLAGS_slots, " is not one slot; an expert takes ",
+                                   task.files.max_blob_bytes(), " bytes at most"));
   }
   if (!quiet) {
     std::cout << "device: " << device->properties().name << "; " << proof->host().Describe()

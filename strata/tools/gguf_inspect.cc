@@ -16,6 +16,8 @@
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
 #include "strata/core/gguf/gguf_json.h"
+#include "strata/core/gguf/tensor_bytes.h"
+#include "strata/core/gguf/tensor_place.h"
 #include "strata/core/printable.h"
 #include "strata/core/sha256.h"
 #include "strata/core/status_macros.h"
@@ -87,6 +89,7 @@ Json InspectionJson(const GgufFile& file, const ModelView& view, const TensorHas
                       {"active", view.parameters->active},
                       {"nextn", view.parameters->nextn}};
   }
+  json["table_bytes"] = BytesOfKind(file, TensorKind::kTable);
   if (!view.status.ok()) json["model_error"] = ReasonJson(view.status);
   json["generate"] = {{"runs", view.runs.ok()},
                       {"why_not", view.runs.ok() ? Json() : ReasonJson(view.runs)},
@@ -132,12 +135,14 @@ absl::Status Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   return strata::ToolMain(
-      {.usage = "gguf_inspect FILE [flags]\n"
-                "       gguf_inspect FILE --plan --vram 12GiB --ram 64GiB [--context N] [--profile "
-                "FILE]\n"
-                "\n"
-                "Shows what a GGUF model is: its size, experts, quantization and tokenizer. Of a\n"
-                "split model any shard may be named.",
+      {.usage =
+           "gguf_inspect FILE [flags]\n"
+           "       gguf_inspect FILE --plan --vram 12GiB --ram 64GiB [--context N] [--profile "
+           "FILE]\n"
+           "\n"
+           "Shows what a GGUF model is: its size, experts, quantization and tokenizer. Of a\n"
+           "split model any shard may be named; a table in a file of its own is named behind the\n"
+           "model: MODEL.gguf,TABLE.gguf.",
        .json = &FLAGS_json,
        .groups = {{.title = "What to show",
                    .flags = {"tensors", "metadata", "json", "sha256"},

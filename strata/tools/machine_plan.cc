@@ -112,7 +112,8 @@ void BoundSpeed(const Machine& machine, MachinePlan& plan) {
   // A miss crosses the link, and is read from host memory first.
   plan.link = BoundOf(plan.forecast.miss_bytes, machine.link_gb_per_s);
   plan.dram = BoundOf(plan.forecast.miss_bytes, machine.dram_gb_per_s);
-  plan.disk = BoundOf(plan.file_read_bytes, machine.disk_gb_per_s);
+  plan.disk = BoundOf(plan.file_read_bytes + static_cast<double>(plan.footprint.table_read_bytes),
+                      machine.disk_gb_per_s);
   plan.gpu = BoundOf(static_cast<double>(plan.footprint.dense_read_bytes) +
                          static_cast<double>(plan.footprint.kv_read_bytes) +
                          static_cast<double>(plan.footprint.recurrent_read_bytes) +

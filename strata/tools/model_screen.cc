@@ -20,6 +20,8 @@
 #include "strata/core/cli/text_table.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/gguf_file.h"
+#include "strata/core/gguf/tensor_bytes.h"
+#include "strata/core/gguf/tensor_place.h"
 #include "strata/core/printable.h"
 #include "strata/tools/model_view.h"
 #include "strata/tools/weight_mix.h"
@@ -167,8 +169,14 @@ void AddExperts(const GgufFile& file, const ModelView& view, Screen& screen) {
       screen.Row("NextN", absl::StrCat(FormatByteSize(nextn),
                                        " of experts, which the layers do not route to"));
     }
-    screen.Row("dense bytes", absl::StrCat(FormatByteSize(tensor_bytes - all - nextn),
-                                           ": everything that is not a routed expert"));
+    const int64_t table = BytesOfKind(file, TensorKind::kTable);
+    screen.Row("dense bytes", absl::StrCat(FormatByteSize(tensor_bytes - all - nextn - table),
+                                           ": everything that is not a routed expert",
+                                           table > 0 ? " or a table of rows" : ""));
+    if (table > 0) {
+      screen.Row("table bytes", absl::StrCat(FormatByteSize(table),
+                                             ": rows that tokens look up; it stays in the file"));
+    }
   }
 }
 

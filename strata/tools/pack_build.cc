@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <numeric>
@@ -69,10 +70,14 @@ std::string Quoted(const std::string& word) {
   return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
 }
 
+// From whatever folder it is given again.
 std::string ResumeCommand(const std::string& model) {
-  std::string command = absl::StrCat("pack_build ", Quoted(model), " --out ", Quoted(FLAGS_out));
+  const auto path = [](const std::string& name) {
+    return Quoted(std::filesystem::absolute(name).string());
+  };
+  std::string command = absl::StrCat("pack_build ", path(model), " --out ", path(FLAGS_out));
   if (FLAGS_layout) absl::StrAppend(&command, " --layout");
-  if (!FLAGS_profile.empty()) absl::StrAppend(&command, " --profile ", Quoted(FLAGS_profile));
+  if (!FLAGS_profile.empty()) absl::StrAppend(&command, " --profile ", path(FLAGS_profile));
   return command;
 }
 

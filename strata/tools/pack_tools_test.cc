@@ -355,7 +355,7 @@ TEST_F(PackToolsTest, FilesThatChangeUnderPackVerifyAreNamedOrKeepTheirBytes) {
     const std::string model = Copy(tiny, "tiny.gguf");
     ASSERT_EQ(Build({model, "--out", pack_, "--layout"}).exit_code, 0);
     const pid_t child = Start(Command(
-        "pack_verify", {pack_, "--threads=1", "--fill", "--device=cpu", "--lend=9", "--swaps=2"}));
+        "pack_verify", {pack_, "--threads=1", "--fill", "--device=cpu", "--lend=9", "--swaps=60"}));
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 40000));
     DoSomethingTo(round % 2 == 0 ? model : pack_ + "/experts.bin", round / 2 % 4);
     int status = 0;

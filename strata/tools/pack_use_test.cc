@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "strata/cache/pack/testing/small_model.h"
+#include "strata/cache/pack/testing/split_model.h"
 #include "strata/core/cli/run_program.h"
 #include "strata/core/cli/runfiles.h"
 
@@ -85,6 +86,20 @@ class PackUseTest : public testing::Test {
 TEST_F(PackUseTest, GenerateGivesTheSameBytesWithAPack) {
   Build(Tiny());
   ExpectTheSameBytes(Tiny());
+}
+
+TEST_F(PackUseTest, AModelOfFiveShardsGivesTheSameBytesWithAPackAndAsOneFile) {
+  const std::string split = SplitModel(Tiny(), folder_, "split", 5);
+  Build(split);
+  const ProgramResult verified = RunTool(
+      "strata/tools/pack_verify", {pack_, "--fill", "--device=cpu", "--lend=9", "--swaps=9"});
+  EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
+  ExpectTheSameBytes(split);
+  const ProgramResult of_shards = Generate(split, {"--pack", pack_});
+  const std::string logits = ReadFile(folder_ + "/logits");
+  const ProgramResult of_one = Generate(Tiny(), {});
+  EXPECT_EQ(of_shards.out, of_one.out);
+  EXPECT_EQ(ReadFile(folder_ + "/logits") == logits, true);
 }
 
 TEST_F(PackUseTest, PacksOfLargerModelsVerifyAndGiveTheSameBytes) {

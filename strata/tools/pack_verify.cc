@@ -110,6 +110,7 @@ class Verification {
     TellOfUnfinishedBuild();
     const std::string path = FLAGS_model.empty() ? manifest_->model : FLAGS_model;
     model_ = OpenModel(path);
+    if (ExitCodeOf(model_.status()) == ExitCode::kMachine) return model_.status();
     if (model_.ok()) {
       const PackManifest of_model = PlanManifest(*model_->file, model_->layout, model_->identity);
       const absl::Status is_of_model = CheckIsOf(*manifest_, of_model);
@@ -162,7 +163,9 @@ class Verification {
   absl::Status Finish(absl::Status ended) {
     if (ended.ok() && num_differences_ > 0) {
       ended = InputError("pack_differs", subject_,
-                         absl::StrCat(num_differences_, " differences were found"));
+                         num_differences_ == 1
+                             ? "1 difference was found"
+                             : absl::StrCat(num_differences_, " differences were found"));
     }
     if (FLAGS_json) {
       json_["differences"] = num_differences_;
@@ -189,7 +192,7 @@ class Verification {
   void AddProblem(const std::string& problem) {
     ++num_differences_;
     json_["problem"] = problem;
-    if (!FLAGS_json) std::cout << "differs: " << problem << "\n";
+    if (!FLAGS_json) std::cout << "differs: " << WithoutControls(problem) << "\n";
   }
 
   const std::string subject_;

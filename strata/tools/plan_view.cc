@@ -54,6 +54,11 @@ std::string MemoryText(const PlanRequest& request, const MachinePlan& plan) {
   add("  pinned stages", plan.stage_bytes, "");
   add("left in the file", plan.file_bytes,
       absl::StrCat(plan.num_in_file, " experts, read when they are used"));
+  if (plan.footprint.table_bytes > 0) {
+    add("  table of rows", plan.footprint.table_bytes,
+        absl::StrCat("never held; a token touches ",
+                     FormatByteSize(plan.footprint.table_read_bytes), " of pages"));
+  }
   return table.ToString();
 }
 
@@ -126,7 +131,11 @@ Json PlanJson(const PlanRequest& request, const MachinePlan& plan) {
             {"pinned_expert_bytes", plan.pinned_expert_bytes},
             {"stage_bytes", plan.stage_bytes},
             {"pinned_bytes", plan.pinned_bytes()}}},
-          {"file", {{"experts", plan.num_in_file}, {"bytes", plan.file_bytes}}},
+          {"file",
+           {{"experts", plan.num_in_file},
+            {"bytes", plan.file_bytes},
+            {"table_bytes", plan.footprint.table_bytes},
+            {"table_bytes_per_token", plan.footprint.table_read_bytes}}},
           {"profile", plan.has_profile},
           {"hit_rate", plan.forecast.hit_rate},
           {"bounds",

@@ -10,6 +10,7 @@
 #include "glog/logging.h"
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/experts/routed_step.h"
+#include "strata/cache/policy/landing_rule.h"
 #include "strata/cache/trace/trace_records.h"
 
 namespace strata {
@@ -94,6 +95,7 @@ std::string TraceHeaderText(const TraceHeader& header) {
                   " ranked=", tier.ranking.size(), " seeded=", tier.seed_counts.size(), "\n");
   if (tier.offered_share > 0) {
     absl::StrAppend(&text, "landing share=", tier.offered_share,
+                    " rule=", NameOf(tier.landing_rule),
                     " classes=", absl::StrJoin(tier.landing_classes, ","),
                     " offered=", absl::StrJoin(tier.num_offered, ","), "\n");
   }

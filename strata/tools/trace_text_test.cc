@@ -16,7 +16,7 @@ TEST(TraceTextTest, TheHeaderSaysWhatTheTierWas) {
             " experts_layout=00000000000000040000000000000003\n"
             "policy adapt_every=4 max_swaps=32 max_bytes=1099511627776 decay=0.99 margin=0.25"
             " ranked=8 seeded=8\n"
-            "landing share=0.02 classes=0,1 offered=1,0\n"
+            "landing share=0.02 rule=learned classes=0,1 offered=1,0\n"
             "slot number=0 bytes=1024 expert=1.2\n"
             "slot number=1 bytes=1524 expert=none\n"
             "note placement=registered\n"

@@ -11,10 +11,11 @@
 namespace strata {
 namespace {
 
-constexpr absl::string_view kNames[] = {"experts, gate", "experts, up",    "experts, gate and up",
-                                        "experts, down", "shared experts", "routers",
-                                        "dense layers",  "attention",      "token embeddings",
-                                        "output",        "NextN block",    "norms and others"};
+constexpr absl::string_view kNames[] = {"experts, gate",   "experts, up",    "experts, gate and up",
+                                        "experts, down",   "shared experts", "routers",
+                                        "dense layers",    "attention",      "token embeddings",
+                                        "table of rows",   "output",         "NextN block",
+                                        "norms and others"};
 static_assert(std::size(kNames) == kNumWeightRoles);
 
 WeightRole RoleOfExpert(ExpertRole role) {
@@ -52,6 +53,8 @@ WeightRole RoleOf(const GgufTensor& tensor, int64_t trunk_layers) {
       return WeightRole::kRouter;
     case TensorKind::kDenseFfn:
       return WeightRole::kDenseFfn;
+    case TensorKind::kTable:
+      return WeightRole::kTable;
     default:
       return RoleOfOther(tensor, place.kind);
   }

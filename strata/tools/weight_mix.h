@@ -23,11 +23,12 @@ enum class WeightRole {
   kDenseFfn,
   kMixer,  // Attention, and what stands in its place.
   kEmbedding,
+  kTable,  // Of n-grams, or of embeddings for each layer: rows that are looked up.
   kOutput,
   kNextN,
   kOther,  // Norms, biases, scales and the like.
 };
-inline constexpr int kNumWeightRoles = 12;
+inline constexpr int kNumWeightRoles = 13;
 absl::string_view NameOf(WeightRole role);
 
 class WeightMix {

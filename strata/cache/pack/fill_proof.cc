@@ -39,8 +39,8 @@ namespace strata {
 namespace {
 
 constexpr int kSwapsOfRound = 32;
-// Far more than any number of copies takes.
-constexpr std::chrono::minutes kMostTime(5);
+// Far longer than any one copy takes.
+constexpr std::chrono::minutes kMostTimeOfAChange(2);
 
 // Every use of an expert makes it hot, and the next round forgets it.
 SwapPolicy::Options EagerPolicy() {
@@ -174,13 +174,21 @@ absl::Status FillProof::LendAndRefill(int num_slots) {
 }
 
 absl::Status FillProof::Swap(int num_swaps) {
-  const bool lends_first = WithoutSlot().empty();
-  if (lends_first) RETURN_IF_ERROR(Lend(num_swaps));
-  if (WithoutSlot().empty()) return absl::FailedPreconditionError("there is nobody to swap");
-  const int64_t before = tier_->counters().swaps_visible;
-  const auto num_left = [&] { return num_swaps - (tier_->counters().swaps_visible - before); };
-  RETURN_IF_ERROR(StepUntil([&] { return num_left() <= 0; }, [&] { UseRandomExperts(); }));
-  if (lends_first) tier_->FirstTokenOut();
+  const int num_slots = tier_->slots().num_slots();
+  if (num_slots == 0) return absl::FailedPreconditionError("there is no slot to swap in");
+  const int64_t goal = tier_->counters().swaps_visible + num_swaps;
+  const auto num_left = [&] { return goal - tier_->counters().swaps_visible; };
+  bool has_lent = false;
+  while (num_left() > 0) {
+    // Those that leave for a loan come back into slots of each other, and all have one again.
+    if (WithoutSlot().empty()) {
+      RETURN_IF_ERROR(Lend(static_cast<int>(std::min<int64_t>(num_left(), num_slots))));
+      has_lent = true;
+    }
+    RETURN_IF_ERROR(StepUntil([&] { return num_left() <= 0 || WithoutSlot().empty(); },
+                              [&] { UseRandomExperts(); }));
+  }
+  if (has_lent) tier_->FirstTokenOut();
   return Settle();
 }
 
@@ -200,29 +208,44 @@ void FillProof::UseRandomExperts() {
 }
 
 absl::Status FillProof::StepUntil(absl::FunctionRef<bool()> done, absl::FunctionRef<void()> use) {
-  const auto deadline = std::chrono::steady_clock::now() + kMostTime;
+  const auto num_changes = [this] {
+    const TierCounters counters = tier_->counters();
+    return counters.fills + counters.swaps_visible + counters.swaps_dropped;
+  };
+  int64_t num_seen = num_changes();
+  auto deadline = std::chrono::steady_clock::now() + kMostTimeOfAChange;
   while (!done()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return absl::UnavailableError(
-          absl::StrCat("slots were still changing after ", kMostTime.count(), " minutes"));
+    // What cannot be read will not come, however long one waits.
+    RETURN_IF_ERROR(CheckCopies());
+    const auto now = std::chrono::steady_clock::now();
+    if (const int64_t num_now = num_changes(); num_now != num_seen) {
+      num_seen = num_now;
+      deadline = now + kMostTimeOfAChange;
+    }
+    if (now > deadline) {
+      return absl::UnavailableError(absl::StrCat("slots that should change have not for ",
+                                                 kMostTimeOfAChange.count(), " minutes"));
     }
     tier_->BeginStep();
     use();
     tier_->EndStep(DeviceEvent());
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  return absl::OkStatus();
+  return CheckCopies();
 }
 
 absl::Status FillProof::Settle() {
-  RETURN_IF_ERROR(StepUntil(
+  return StepUntil(
       [this] {
         const TierCounters counters = tier_->counters();
         return tier_->fill_done() && counters.swaps_decided == counters.swaps_visible +
                                                                    counters.swaps_failed +
                                                                    counters.swaps_dropped;
       },
-      [] {}));
+      [] {});
+}
+
+absl::Status FillProof::CheckCopies() const {
   const TierCounters counters = tier_->counters();
   if (counters.fills_failed == 0 && counters.swaps_failed == 0) return absl::OkStatus();
   // A file that changed explains it.

@@ -65,8 +65,8 @@ class FillProof {
   // Lends so many tail slots, writes all over them, and waits until their experts are back.
   absl::Status LendAndRefill(int num_slots);
   // Random experts without a slot come in place of others, at least `num_swaps` of them. When all
-  // have slots, some are lent first and come back after. kFailedPrecondition when there is nobody
-  // to swap.
+  // have slots, some are lent first, again and again, and the experts come back into any of them.
+  // kFailedPrecondition when there is no slot.
   absl::Status Swap(int num_swaps);
 
   // Of the first slot alone, or of all.
@@ -85,10 +85,12 @@ class FillProof {
   absl::Status Lend(int num_slots);
   absl::Status WriteOver(absl::Span<std::byte> memory, SlotLoan& loan);
   void UseRandomExperts();
-  // Steps of nobody, until `done`; `use` is called within each. kUnavailable when that takes too
-  // long.
+  // Steps of nobody, until `done` or a copy has failed; `use` is called within each. kUnavailable
+  // when slots no longer change.
   absl::Status StepUntil(absl::FunctionRef<bool()> done, absl::FunctionRef<void()> use);
   absl::Status Settle();
+  // Why fills and swaps have failed, if any have.
+  absl::Status CheckCopies() const;
   std::vector<int> WithoutSlot() const;
 
   const Options options_;

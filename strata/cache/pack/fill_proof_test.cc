@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -28,6 +29,7 @@ namespace strata {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using Choice = HostPlacement::Choice;
 
@@ -100,6 +102,27 @@ TEST_F(FillProofTest, NothingPinnedIsSlowAndRight) {
   EXPECT_EQ(NumVerified(*proof), 12);
   EXPECT_THAT(FaultySlots(*proof), IsEmpty());
   EXPECT_EQ(proof->host().pinned_bytes(), 0);
+}
+
+TEST_F(FillProofTest, ThereMayBeMoreSwapsThanSlotsWhenAllExpertsHaveOne) {
+  const auto proof = Prove({.slots = SlotBudget::Slots(24)});
+  ASSERT_TRUE(proof->Fill().ok());
+  const absl::Status status = proof->Swap(100);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_GE(proof->tier().counters().swaps_visible, 100);
+  EXPECT_EQ(NumVerified(*proof), 24);
+  EXPECT_THAT(FaultySlots(*proof), IsEmpty());
+}
+
+TEST_F(FillProofTest, SwapsFromAFileThatWasCutEndAtOnceWithItsName) {
+  const auto proof =
+      Prove({.slots = SlotBudget::Slots(12), .host = {.choice = Choice::kStage, .pin_budget = 0}});
+  ASSERT_TRUE(proof->Fill().ok());
+  const std::string path = model_.file->path();
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 8);
+  const absl::Status status = proof->Swap(1000);
+  EXPECT_THAT(status.ToString(), HasSubstr(path));
+  EXPECT_GT(proof->tier().counters().swaps_failed, 0);
 }
 
 TEST_F(FillProofTest, ExactlyTheSlotsThatWereSpoiltAreReported) {

@@ -80,6 +80,7 @@ absl::StatusOr<std::unique_ptr<PackBuilder>> PackBuilder::Create(const GgufFile&
 absl::Status PackBuilder::Prepare() {
   ASSIGN_OR_RETURN(FileDescriptor lock, folder_.Lock());
   lock_.emplace(std::move(lock));
+  RETURN_IF_ERROR(folder_.CheckFiles());
   RETURN_IF_ERROR(folder_.RemoveTemporaries());
   Resume();
   const bool is_written = HasItsExperts();

@@ -1,5 +1,6 @@
 #include "strata/cache/pack/pack_builder.h"
 
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
@@ -58,6 +60,31 @@ class PackBuilderTest : public testing::Test {
   const std::string folder_;
   const std::string pack_;
 };
+
+// Before anything is read or written.
+TEST_F(PackBuilderTest, WhatIsNoRegularFileIsInTheWay) {
+  const OpenModel model(Model({}));
+  const std::string precious = folder_ + "/precious";
+  WriteFile(precious, "bytes");
+  for (const char* name : {"manifest.json", "experts.bin", "pack.partial", "experts.bin.partial"}) {
+    const std::string path = pack_ + "/" + name;
+    std::filesystem::create_directories(path);
+    EXPECT_THAT(BuildPack(model, PackOptions(model, pack_)).message(), HasSubstr("in the way"));
+    EXPECT_THAT(Entries(pack_), ElementsAre(name));
+    std::filesystem::remove(path);
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    EXPECT_THAT(BuildPack(model, PackOptions(model, pack_)).message(), HasSubstr("in the way"));
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink(precious, path);
+    const absl::Status status = BuildPack(model, PackOptions(model, pack_));
+    const bool is_begun = absl::EndsWith(name, ".partial");
+    EXPECT_EQ(ErrorKind(status), is_begun ? "io" : "") << name << ": " << status;
+    if (name != std::string("manifest.json")) {
+      EXPECT_EQ(ReadFile(precious), "bytes") << name;
+    }
+    std::filesystem::remove_all(pack_);
+  }
+}
 
 TEST_F(PackBuilderTest, AManifestHoldsTheHashOfEveryTensorSliceAndBlob) {
   for (const char* form : {"merged", "fused", "separate"}) {

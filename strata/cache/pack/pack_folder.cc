@@ -40,6 +40,10 @@ FileDescriptor OpenFolder(const std::string& path) {
   return FileDescriptor(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
+absl::Status NoRegularFile(const std::string& path) {
+  return InputError("io", path, "it is in the way of the pack: it is no regular file");
+}
+
 }  // namespace
 
 absl::StatusOr<FileDescriptor> PackFolder::Lock() const {
@@ -53,6 +57,17 @@ absl::StatusOr<FileDescriptor> PackFolder::Lock() const {
     return absl::UnavailableError(absl::StrCat(path_, ": another build is writing this pack"));
   }
   return folder;
+}
+
+absl::Status PackFolder::CheckFiles() const {
+  struct stat about = {};
+  for (const std::string& path : {manifest(), experts()}) {
+    if (stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return NoRegularFile(path);
+  }
+  for (const std::string& path : {checkpoint(), partial_experts()}) {
+    if (lstat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return NoRegularFile(path);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PackFolder::RemoveTemporaries() const {

@@ -26,6 +26,10 @@ class PackFolder {
   // Makes the folder if it is not there and keeps other builds out until the descriptor is closed.
   // Kind io; kUnavailable when another build works there.
   absl::StatusOr<FileDescriptor> Lock() const;
+  // Kind io when one of its files is there and is something else than a regular file: no build could
+  // replace a folder or end with a pipe. What a build has begun may be no link either, through which
+  // it would write over another file.
+  absl::Status CheckFiles() const;
   // Removes the temporaries of builds that were killed while they wrote a file. Only under Lock.
   absl::Status RemoveTemporaries() const;
   // What was renamed and removed in it stays so.

@@ -12,6 +12,7 @@
 #include "strata/cache/pack/pack_layout.h"
 #include "strata/core/checksum.h"
 #include "strata/core/error.h"
+#include "strata/core/gguf/gguf_tensor.h"
 #include "strata/core/status_macros.h"
 
 namespace strata {
@@ -120,6 +121,9 @@ absl::Status CheckLayers(const PackManifest& manifest) {
 absl::Status CheckTensors(const PackManifest& manifest) {
   const auto num_shards = static_cast<int>(manifest.shards.size());
   for (const PackManifest::Tensor& tensor : manifest.tensors) {
+    if (tensor.dims.size() > GgufTensor::kMaxDims) {
+      return Bad(absl::StrCat("a tensor has ", tensor.dims.size(), " dims"));
+    }
     if (0 <= tensor.run.shard && tensor.run.shard < num_shards) continue;
     return Bad(absl::StrCat("a tensor is in shard ", tensor.run.shard, " of ", num_shards));
   }

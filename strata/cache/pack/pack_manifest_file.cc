@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -254,8 +255,20 @@ PackManifest ReadManifest(const Json& json, Members& members) {
   for (const Json& layer : members.ListOf(json, "layers")) {
     manifest.layers.push_back(ReadLayer(layer, members));
   }
+  if (members.IntOf(geometry, "layers") != std::ssize(manifest.layers)) members.Fail("layers");
   manifest.layout = ReadLayout(members.Get(json, "layout"), members);
   return manifest;
+}
+
+// Null when it is no JSON. Deeper than any manifest nothing is built, so that taking it down needs no
+// more stack than there is; `members` has failed then.
+Json ParseJson(absl::string_view text, Members& members) {
+  constexpr int kMostDepth = 8;
+  const auto is_kept = [&members](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+    if (depth > kMostDepth) members.Fail("nested values");
+    return depth <= kMostDepth;
+  };
+  return Json::parse(text.begin(), text.end(), is_kept, /*allow_exceptions=*/false);
 }
 
 absl::Status CheckTail(absl::string_view text, absl::string_view path) {
@@ -285,8 +298,8 @@ absl::StatusOr<PackManifest> ParseManifest(absl::string_view text, absl::string_
     return InputError("bad_magic", path, "it is no manifest of a pack");
   }
   RETURN_IF_ERROR(CheckTail(text, path));
-  const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   Members members;
+  const Json json = ParseJson(text, members);
   if (members.TextOf(json, "format") != kFormat) {
     return InputError("bad_magic", path, "it is no manifest of a pack");
   }

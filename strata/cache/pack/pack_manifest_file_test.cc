@@ -81,6 +81,8 @@ TEST(PackManifestFileTest, WhatCannotBeIsRefusedUnderARightChecksum) {
       {"\"experts_of_layer\": 4", "\"experts_of_layer\": 5"},
       {"\"experts_of_layer\": 4", "\"experts_of_layer\": 2147483647"},
       {"\"experts_used\": 1", "\"experts_used\": 0"},
+      {"\"layers\": 2", "\"layers\": 3"},
+      {"\"dims\": [\n", "\"dims\": [ 1, 1, 1, 1,\n"},
       {"\"type\": \"F32\"", "\"type\": \"F33\""},
       {"\"role\": \"gate\"", "\"role\": \"gates\""},
       {"\"block\": 0", "\"block\": 1"},
@@ -96,6 +98,14 @@ TEST(PackManifestFileTest, WhatCannotBeIsRefusedUnderARightChecksum) {
     EXPECT_EQ(Kind(Changed(text, change.from, change.to)), "bad_manifest")
         << change.from << " as " << change.to;
   }
+}
+
+TEST(PackManifestFileTest, WhatIsNestedWithoutEndIsRefused) {
+  const std::string text = TestManifest();
+  const std::string depth(1000000, '['), end(1000000, ']');
+  EXPECT_EQ(Kind(Changed(text, "\"version\"", "\"x\": " + depth + end + ", \"version\"")),
+            "bad_manifest");
+  EXPECT_EQ(Kind(WithManifestChecksum("{\"x\": " + depth)), "bad_magic");
 }
 
 TEST(PackManifestFileTest, AHashThatIsNotThatOfItsPartsIsRefused) {

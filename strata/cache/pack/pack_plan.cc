@@ -106,6 +106,27 @@ absl::Status CompareTensors(const PackManifest& pack, const PackManifest& model,
   return absl::OkStatus();
 }
 
+// "layer 3: gate, F32 of 1600 bytes in tensor 17; up, ..."
+std::string Describe(const PackManifest::Layer& layer) {
+  std::vector<std::string> parts;
+  for (const PackManifest::Part& part : layer.parts) {
+    parts.push_back(absl::StrCat(NameOf(part.role), ", ", InfoOf(part.type).name, " of ",
+                                 part.bytes, " bytes in tensor ",
+                                 absl::StrJoin(part.tensors, " and ")));
+  }
+  return absl::StrCat("layer ", layer.block, ": ", absl::StrJoin(parts, "; "));
+}
+
+// Where experts lie in tensors and in blobs is read from the model: of its pack it must be true.
+absl::Status CompareLayers(const PackManifest& pack, const PackManifest& model) {
+  for (size_t i = 0; i < pack.layers.size(); ++i) {
+    const std::string expected = Describe(pack.layers[i]), found = Describe(model.layers[i]);
+    if (expected == found) continue;
+    return Mismatch(absl::StrCat("the pack has ", expected, "; the model has ", found));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 PackManifest PlanManifest(const GgufFile& file, const ExpertLayout& layout,
@@ -164,6 +185,7 @@ absl::Status CheckIsOf(const PackManifest& pack, const PackManifest& model) {
                                  " used; the model has ", model.layers.size(), " of ",
                                  model.num_experts, ", ", model.num_used, " used"));
   }
+  RETURN_IF_ERROR(CompareLayers(pack, model));
   if (pack.routers == model.routers) return absl::OkStatus();
   return Mismatch(absl::StrCat("tensors of the same shape, but routers of other contents (",
                                model.routers.ToHex(), "; in the pack ", pack.routers.ToHex(), ")"));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,6 +16,9 @@
 #include "strata/cache/experts/expert_files.h"
 #include "strata/cache/host/blob_reader.h"
 #include "strata/cache/host/expert_source.h"
+#include "strata/cache/pack/pack_folder.h"
+#include "strata/cache/pack/pack_manifest.h"
+#include "strata/cache/pack/pack_manifest_file.h"
 #include "strata/cache/pack/testing/small_model.h"
 #include "strata/core/error.h"
 #include "strata/core/gguf/expert_layout.h"
@@ -101,6 +105,20 @@ TEST_F(PackTest, ExpertsOfOtherContentsAreRefused) {
   const absl::Status status = OpenFor(OpenModel(path));
   EXPECT_EQ(ErrorKind(status), "pack_mismatch");
   EXPECT_THAT(status.message(), HasSubstr("layer 0, expert 0, up"));
+}
+
+// Whose bytes would be taken for each other's: a reader goes by the model.
+TEST_F(PackTest, APackThatSaysOtherwiseOfALayerIsRefused) {
+  const OpenModel model = Model({});
+  ASSERT_TRUE(BuildPack(model, PackOptions(model, pack_)).ok());
+  const std::string path = PackFolder(pack_).manifest();
+  absl::StatusOr<PackManifest> manifest = LoadManifest(path);
+  ASSERT_TRUE(manifest.ok());
+  std::swap(manifest->layers[1].parts[0].role, manifest->layers[1].parts[1].role);
+  ASSERT_TRUE(SaveManifest(*manifest, path).ok());
+  const absl::Status status = OpenFor(model);
+  EXPECT_EQ(ErrorKind(status), "pack_mismatch");
+  EXPECT_THAT(status.message(), HasSubstr("the pack has layer 1: up, F32 of 1600 bytes"));
 }
 
 TEST_F(PackTest, ANameIsNoIdentity) {

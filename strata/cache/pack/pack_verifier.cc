@@ -19,6 +19,7 @@
 #include "strata/cache/pack/pack_folder.h"
 #include "strata/cache/pack/pack_items.h"
 #include "strata/cache/pack/pack_manifest.h"
+#include "strata/core/error.h"
 #include "strata/core/file_mapping.h"
 #include "strata/core/gguf/gguf_split.h"
 #include "strata/core/mutex.h"
@@ -73,6 +74,10 @@ void PackVerifier::OpenFiles() {
 
 void PackVerifier::Open(const std::string& path, int64_t bytes, const FileMapping*& file) {
   absl::StatusOr<std::unique_ptr<FileMapping>> opened = FileMapping::Open(path);
+  if (!opened.ok() && ErrorKind(opened.status()).empty()) {
+    machine_.Update(opened.status());
+    return;
+  }
   if (!opened.ok()) {
     report_.file_problems.push_back(absl::StrCat(path, ": ", opened.status().message()));
     return;
@@ -86,6 +91,7 @@ void PackVerifier::Open(const std::string& path, int64_t bytes, const FileMappin
 }
 
 absl::StatusOr<PackReport> PackVerifier::Verify() {
+  RETURN_IF_ERROR(machine_);
   const ItemChecker checker(manifest_, files_);
   std::vector<std::vector<std::byte>> buffers(static_cast<size_t>(options_.num_threads),
                                               std::vector<std::byte>(ItemChecker::kBufferBytes));

@@ -60,6 +60,7 @@ class PackVerifier {
   std::vector<PackItem> items_;  // To check.
   int64_t num_bytes_ = 0;
   PackReport report_;
+  absl::Status machine_;  // Why a file could not be opened that may well be right.
 };
 
 }  // namespace strata

@@ -1,5 +1,7 @@
 #include "strata/cache/pack/pack_verifier.h"
 
+#include <sys/resource.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -20,6 +22,7 @@
 #include "strata/cache/pack/pack_manifest.h"
 #include "strata/cache/pack/testing/small_model.h"
 #include "strata/core/cli/runfiles.h"
+#include "strata/core/error.h"
 #include "strata/core/file_mapping.h"
 #include "strata/core/test_seed.h"
 
@@ -166,6 +169,18 @@ TEST_F(PackVerifierTest, AMissingFileIsNamedOnce) {
   EXPECT_THAT(report.file_problems[0], HasSubstr("00002-of-00002.gguf: cannot open"));
   EXPECT_TRUE(report.findings.empty());
   EXPECT_LT(report.num_checked, report.num_items);
+}
+
+TEST_F(PackVerifierTest, AFileThatTheMachineCannotOpenIsNoDifference) {
+  Build({});
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  PackVerifier verifier(manifest_, {.folder = pack_, .model = path_});
+  const absl::StatusOr<PackReport> report = verifier.Verify();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(ExitCodeOf(report.status()), ExitCode::kMachine) << report.status();
 }
 
 TEST_F(PackVerifierTest, AQuickCheckSaysWhatItDoesNotCheck) {

@@ -4,7 +4,6 @@
 #ifndef STRATA_CACHE_POLICY_FAST_MATH_H_
 #define STRATA_CACHE_POLICY_FAST_MATH_H_
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -21,7 +20,8 @@ inline float FastLog2(float x) {
 
 // 2 to the power of x, x cut to -126 .. 126.
 inline float FastExp2(float x) {
-  x = std::clamp(x, -126.0f, 126.0f);
+  x = x > -126 ? x : -126;  // std::clamp takes references, of which compilers make no vectors.
+  x = x < 126 ? x : 126;
   const auto whole = static_cast<int32_t>(x + 127) - 127;  // Rounded down.
   const float part = x - static_cast<float>(whole);
   const float power = 1 + part * (0.69583282f + part * (0.22606716f + part * 0.07810002f));

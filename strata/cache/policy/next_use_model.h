@@ -8,6 +8,9 @@
 // teach it how bursty this text is; every share keeps a weight above zero, so uses never make an
 // expert colder.
 //
+// A step scores the experts that it used, and half of the layers, in turn: other scores are as of
+// the step before, which saves a third of the time and costs less than 1 % of the misses.
+//
 // Arithmetic in single precision without the C library: the same steps give the same bits
 // everywhere. Used by one thread; nothing is allocated after the constructor.
 #ifndef STRATA_CACHE_POLICY_NEXT_USE_MODEL_H_
@@ -27,17 +30,19 @@ namespace strata {
 class NextUseModel {
  public:
   static constexpr int kHorizon = 5;  // Steps.
+  static constexpr int kNumTurns = 2;
   static constexpr int64_t kMostPairs = int64_t{1} << 24;
 
   // `uses_per_step` is what a profile lets expect, by number; empty: nothing is known.
   NextUseModel(const ExpertGeometry& geometry, absl::Span<const float> uses_per_step);
 
-  // Counts a step's uses, learns from the steps before and scores every expert anew.
+  // Counts a step's uses, scores, and learns from the steps before.
   void AddStep(absl::Span<const ExpertUse> uses);
   // The higher, the likelier to be used soon. By number.
   absl::Span<const float> scores() const { return scores_; }
-  // The score that the expert would have after a use by the next step, what follows it apart.
-  float ScoreIfUsed(int number) const;
+  // The scores that experts would have after a use by the next step, without what it would add to
+  // the shortest span, which every use has: what they are worth in the long run. By number.
+  absl::Span<const float> scores_if_used() const { return scores_if_used_; }
 
  private:
   static constexpr int kNumSpans = 3;
@@ -47,32 +52,44 @@ class NextUseModel {
   struct Lesson {
     int64_t step = -1;
     int layer = 0;
-    std::vector<std::array<float, kNumFeatures>> features;
+    std::array<std::vector<float>, kNumSpans + 1> features;  // Without the constant.
+  };
+  // Of a list of experts, what their scores are made of: as used_.
+  struct UsedInputs {
+    std::array<std::vector<float>, kNumSpans> shares;
+    std::vector<float> followers, scores, scores_if_used;
   };
 
   void CountUses(absl::Span<const ExpertUse> uses);
-  void CountPairs(absl::Span<const ExpertUse> uses);
-  void PredictFromPairs(absl::Span<const ExpertUse> uses);
-  void Score();
-  void Learn();
-  void Keep(Lesson& lesson) const;
-  // Of the logarithm of a share, as a feature.
-  float Feature(float log_share) const;
+  void Rescale(int span);
+  void CountPairs();
+  void ScoreUsed();
+  // And learns from one of the layers whose turn it is.
+  void ScoreTurn(bool follows_nothing);
+  void ScoreLayer(int layer);
+  void PredictFollowers(int layer, bool follows_nothing);
+  void Learn(const Lesson& lesson);
+  void Keep(int layer, Lesson& lesson) const;
 
   const int num_experts_;  // Of a layer.
   const int num_layers_;
   const int num_used_;
+  const int num_turns_;
   const float even_share_;  // Its logarithm, to base 2.
-  // Logarithms to base 2, by number: an unused expert's sinks by the same amount each step.
+  // By span, then number: divided by scales_, which shrink in the place of all shares.
   std::array<std::vector<float>, kNumSpans> shares_;
+  std::array<float, kNumSpans> scales_;
   std::vector<uint16_t> pairs_;        // By number, then index: how often it followed.
   std::vector<int32_t> num_followed_;  // By number: steps counted in its pairs.
-  std::vector<float> followers_;       // By number: of the last step's experts.
-  std::vector<int> last_used_;         // Of the last step; empty after a prompt.
+  std::vector<float> followers_;       // By number, logarithms: of the last step's experts.
+  std::vector<int> used_;              // Of the step, by accepted tokens; ascending.
+  std::vector<int> last_used_;         // Of the step before; empty after a prompt.
   std::vector<int64_t> last_step_;     // By number: in which it was used.
   std::array<float, kNumFeatures> weights_;
   std::array<Lesson, kHorizon> lessons_;  // A ring.
-  std::vector<float> scores_;
+  std::vector<float> errors_;             // Of a lesson.
+  std::vector<float> scores_, scores_if_used_;
+  UsedInputs used_inputs_;
   int64_t step_ = 0;
 };
 

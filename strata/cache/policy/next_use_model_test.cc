@@ -48,7 +48,7 @@ TEST(NextUseModelTest, AUseMakesNoExpertColder) {
   NextUseModel model(Geometry(2, 8), {});
   for (int step = 0; step < 200; ++step) {
     const int used = step * 7 % 5;
-    const float before = model.ScoreIfUsed(used);
+    const float before = model.scores_if_used()[used];
     EXPECT_GE(before, model.scores()[used]) << step;
     model.AddStep(UsesOf({used, 8 + step % 3}));
   }

@@ -15,20 +15,20 @@
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/policy/expert_order.h"
 #include "strata/cache/policy/expert_policy.h"
+#include "strata/cache/policy/landing_policy.h"
 
 namespace strata {
 
-class RisingScorePolicy : public ExpertPolicy {
+class RisingScorePolicy : public LandingPolicy {
  public:
   bool Wants(int number) final;
-  // The same of all experts that are in host memory, by number: 1 for those that are wanted.
-  void FindWanted(absl::Span<uint8_t> wanted);
+  void FindWanted(absl::Span<uint8_t> wanted) final;
   absl::Span<const Admission> EndStep(const Step& step) final;
   void SetPlace(int number, Place place) final;
 
   double score(int number) const { return scores_[number]; }
   // By score, then by rank.
-  bool IsHotter(int number, int other) const {
+  bool IsHotter(int number, int other) const final {
     return IsHotter(scores_[number], number, scores_[other], other);
   }
 

@@ -17,10 +17,11 @@
 #include "glog/logging.h"
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/experts/routed_step.h"
+#include "strata/cache/policy/landing_policy.h"
+#include "strata/cache/policy/landing_rule.h"
 #include "strata/cache/policy/round_policy.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
-#include "strata/cache/policy/use_count_policies.h"
 #include "strata/cache/simulate/cache_replay.h"
 #include "strata/cache/simulate/cache_state.h"
 #include "strata/cache/simulate/replay_counts.h"
@@ -140,12 +141,13 @@ std::vector<int> FirstResidents(const RecordedRun& run) {
 ReplayCounts PredictLandings(const RoutingLog& log, const RecordedRun& run,
                              absl::Span<const int> slots) {
   const TierSettings& tier = run.header.tier;
-  DecayedCountPolicy policy(log.geometry(), tier.ranking, tier.uses_per_step);
+  const std::unique_ptr<LandingPolicy> policy =
+      MakeLandingPolicy(tier.landing_rule, log.geometry(), tier.ranking, tier.uses_per_step);
   CacheReplay replay(log.geometry(),
                      {.mode = AdmissionMode::kLanding,
                       .offered_share = tier.offered_share,
                       .landing_classes = tier.landing_classes},
-                     slots, FirstResidents(run), policy);
+                     slots, FirstResidents(run), *policy);
   for (size_t step = 0; step < log.num_steps(); ++step) {
     replay.SetOffers(std::binary_search(run.offering_steps.begin(), run.offering_steps.end(),
                                         static_cast<int64_t>(step)));

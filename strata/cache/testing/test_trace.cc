@@ -5,6 +5,7 @@
 
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/experts/routed_step.h"
+#include "strata/cache/policy/landing_rule.h"
 #include "strata/cache/testing/test_profile.h"
 #include "strata/cache/trace/trace_records.h"
 
@@ -22,6 +23,7 @@ TraceHeader TestTraceHeader(int num_experts) {
                  .ranking = {},
                  .seed_counts = {},
                  .offered_share = 0.02,
+                 .landing_rule = LandingRule::kLearned,
                  .landing_classes = {0, 1},
                  .num_offered = {1, 0},
                  .uses_per_step = {},

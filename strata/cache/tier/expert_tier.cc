@@ -47,11 +47,14 @@ absl::StatusOr<std::unique_ptr<ExpertTier>> ExpertTier::Create(const Options& op
                                                    table->max_changes(), " changes"));
   }
   auto slots = SlotCache::Create(plan, geometry.size(), collaborators.device, options.free_bytes);
-  auto counts =
-      std::make_unique<DecayedCountPolicy>(geometry, options.hottest_first, options.uses_per_step);
+  std::unique_ptr<LandingPolicy> landing_policy;
+  if (options.offered_share > 0) {
+    landing_policy = MakeLandingPolicy(options.landing_rule, geometry, options.hottest_first,
+                                       options.uses_per_step);
+  }
   ASSIGN_OR_RETURN(std::unique_ptr<Residency> residency,
                    Residency::Create(options.aliases, geometry, collaborators.source, *slots,
-                                     *table, counts.get()));
+                                     *table, landing_policy.get()));
   // Rather than a patch of everything for the first step.
   if (options.patches_by_step) RETURN_IF_ERROR(table->WriteImage());
   std::unique_ptr<CacheFiller> filler;
@@ -63,14 +66,14 @@ absl::StatusOr<std::unique_ptr<ExpertTier>> ExpertTier::Create(const Options& op
     ASSIGN_OR_RETURN(checker, SlotChecker::Create(collaborators.device, collaborators.source,
                                                   stages, options.filler.num_readers));
   }
-  return std::unique_ptr<ExpertTier>(
-      new ExpertTier(options, geometry, std::move(slots), std::move(table), std::move(counts),
-                     std::move(residency), collaborators, std::move(filler), std::move(checker)));
+  return std::unique_ptr<ExpertTier>(new ExpertTier(
+      options, geometry, std::move(slots), std::move(table), std::move(landing_policy),
+      std::move(residency), collaborators, std::move(filler), std::move(checker)));
 }
 
 ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
                        std::unique_ptr<SlotCache> slots, std::unique_ptr<ExpertTable> table,
-                       std::unique_ptr<DecayedCountPolicy> counts,
+                       std::unique_ptr<LandingPolicy> landing_policy,
                        std::unique_ptr<Residency> residency, const Collaborators& collaborators,
                        std::unique_ptr<CacheFiller> filler, std::unique_ptr<SlotChecker> checker)
     : options_(options),
@@ -78,7 +81,7 @@ ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
       device_(collaborators.device),
       slots_(std::move(slots)),
       table_(std::move(table)),
-      counts_(std::move(counts)),
+      landing_policy_(std::move(landing_policy)),
       residency_(std::move(residency)),
       tenants_(*residency_, collaborators.arena),
       uses_(device_),
@@ -106,7 +109,7 @@ ExpertTier::ExpertTier(const Options& options, const ExpertGeometry& geometry,
       std::make_unique<SlotLender>(SlotLender::Collaborators{*residency_, uses_, *fill_, journal_});
   if (options.offered_share == 0) return;
   landings_ = std::make_unique<SlotLandings>(
-      SlotLandings::Collaborators{*residency_, *mover_, tenants_, *counts_, journal_},
+      SlotLandings::Collaborators{*residency_, *mover_, tenants_, *landing_policy_, journal_},
       SlotLandings::PoolsOf(geometry, collaborators.source.files(), slots_->plan(),
                             options.offered_share),
       options.verify_landings);
@@ -167,14 +170,15 @@ void ExpertTier::BeginStep() {
 
 void ExpertTier::EndUses(const StepGap& gap) {
   if (!std::exchange(uses_are_open_, false)) return;
-  const bool may_land = landings_ != nullptr;
-  if (may_land) landings_->EndStep();
-  const absl::Span<const ExpertPolicy::Admission> admissions =
-      counts_->EndStep({.uses = step_uses_.Sorted(),
-                        .candidates = may_land ? landings_->landed() : absl::Span<const int>(),
-                        .num_empty = may_land ? landings_->NumEmpty() : slots_->num_empty()});
+  if (landings_ != nullptr) {
+    landings_->EndStep();
+    const absl::Span<const ExpertPolicy::Admission> admissions =
+        landing_policy_->EndStep({.uses = step_uses_.Sorted(),
+                                  .candidates = landings_->landed(),
+                                  .num_empty = landings_->NumEmpty()});
+    landings_->Show(admissions, gap);
+  }
   step_uses_.Clear();
-  if (may_land) landings_->Show(admissions, gap);
 }
 
 bool ExpertTier::MayOffer() const {

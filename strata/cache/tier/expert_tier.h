@@ -32,10 +32,11 @@
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/host/expert_source.h"
 #include "strata/cache/host/pinned_arena.h"
+#include "strata/cache/policy/landing_policy.h"
+#include "strata/cache/policy/landing_rule.h"
 #include "strata/cache/policy/saving_ledger.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
-#include "strata/cache/policy/use_count_policies.h"
 #include "strata/cache/stage/stage_pool.h"
 #include "strata/cache/tier/arena_tenants.h"
 #include "strata/cache/tier/event_counter.h"
@@ -92,10 +93,11 @@ class ExpertTier {
     // With patches by step: of each class's slots, those offered for misses to land in. 0: none
     // ever; what is used comes into slots by copies. Otherwise there are no swaps by copies.
     double offered_share = 0;
+    LandingRule landing_rule = LandingRule::kLearned;
     // Slots in which something has landed: all are compared before they are shown, or a sample
     // afterwards.
     SlotVerify verify_landings = SlotVerify::kNone;
-    // By number, as a profile lets expect; empty: counts of landing begin at zero.
+    // By number, as a profile lets expect; empty: what decides of landings knows nothing at first.
     std::vector<float> uses_per_step;
     TierObserver* observer = nullptr;  // Hears the journal; may be null.
   };
@@ -193,7 +195,7 @@ class ExpertTier {
  private:
   ExpertTier(const Options& options, const ExpertGeometry& geometry,
              std::unique_ptr<SlotCache> slots, std::unique_ptr<ExpertTable> table,
-             std::unique_ptr<DecayedCountPolicy> counts, std::unique_ptr<Residency> residency,
+             std::unique_ptr<LandingPolicy> landing_policy, std::unique_ptr<Residency> residency,
              const Collaborators& collaborators, std::unique_ptr<CacheFiller> filler,
              std::unique_ptr<SlotChecker> checker);
 
@@ -220,7 +222,7 @@ class ExpertTier {
   Device& device_;
   const std::unique_ptr<SlotCache> slots_;
   const std::unique_ptr<ExpertTable> table_;
-  const std::unique_ptr<DecayedCountPolicy> counts_;
+  const std::unique_ptr<LandingPolicy> landing_policy_;  // Null when nothing ever lands.
   const std::unique_ptr<Residency> residency_;
   ArenaTenants tenants_;
   SlotUses uses_;  // Ends before the memory that it is of.

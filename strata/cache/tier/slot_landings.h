@@ -23,8 +23,8 @@
 #include "strata/cache/experts/expert_files.h"
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/policy/expert_policy.h"
+#include "strata/cache/policy/landing_policy.h"
 #include "strata/cache/policy/landing_pools.h"
-#include "strata/cache/policy/rising_score_policy.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/tier/arena_tenants.h"
 #include "strata/cache/tier/expert_mover.h"
@@ -43,7 +43,7 @@ class SlotLandings {
     Residency& residency;
     ExpertMover& mover;
     ArenaTenants& tenants;
-    RisingScorePolicy& policy;
+    LandingPolicy& policy;
     TierObserver& journal;
   };
 

@@ -45,6 +45,14 @@ class TierLandingRaceTest : public ::testing::Test {
       std::memcpy(offer.parts[i], bytes.data(), bytes.size());
     }
   }
+  // Whatever the memory held before, it is now no expert's.
+  void WriteJunkInto(const LandingOffer& offer, int expert) {
+    const ExpertFiles& files = machine_->parts->experts.files();
+    const ExpertSlices& slices = files.Slices(machine_->parts->geometry.IdOf(expert));
+    for (size_t i = 0; i < slices.size(); ++i) {
+      std::memset(offer.parts[i], 0xa5, files.Mapped(slices[i]).size());
+    }
+  }
   // The breach happens between a step's kernels and its result; who sees it?
   template <typename Breach>
   void ExpectCaught(const std::vector<int>& used, const Breach& breach, int num_wrong) {
@@ -104,7 +112,8 @@ TEST_F(TierLandingRaceTest, ASlotThatIsGivenOutTwiceIsCaught) {
 TEST_F(TierLandingRaceTest, AnExpertThatIsShownBeforeItsStepsResultIsCaught) {
   ExpectCaught(
       {},  // Its kernels have stored nothing yet.
-      [](const std::vector<LandingOffer>& offers) {
+      [this](const std::vector<LandingOffer>& offers) {
+        WriteJunkInto(offers[0], 4);
         return std::vector<Landing>{{4, offers[0].slot}};
       },
       1);

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
+#include "strata/cache/policy/landing_rule.h"
 #include "strata/cache/testing/test_profile.h"
 #include "strata/cache/testing/test_trace.h"
 #include "strata/cache/trace/trace_records.h"
@@ -215,14 +216,15 @@ TEST(RoutingTraceTest, LooksAsDocumented) {
 TEST(RoutingTraceTest, Version1IsReadAndKnowsNoLanding) {
   TraceHeader header = TestTraceHeader();
   header.tier.offered_share = 0;
+  header.tier.landing_rule = LandingRule::kAdaptive;
   header.tier.landing_classes.clear();
   header.tier.num_offered.clear();
   header.tier.uses_per_step.clear();
   LittleEndianWriter writer;
   AppendTraceHeader(header, writer);
-  // What version 2 has added: a share and three empty lists.
+  // What version 2 has added: a share and three empty lists; and version 3: a rule.
   std::vector<std::byte> first = writer.bytes();
-  first.resize(first.size() - sizeof(double) - 3);
+  first.resize(first.size() - sizeof(double) - 4);
   EXPECT_EQ(KindOfFile(FileOf({first, StepPayload(4), {}}, /*version=*/1)), "");
   const auto reader = RoutingTraceReader::Open(TestPath());
   ASSERT_TRUE(reader.ok()) << reader.status();
@@ -231,6 +233,18 @@ TEST(RoutingTraceTest, Version1IsReadAndKnowsNoLanding) {
   AppendTraceRecord(TraceLandings{.num_offered = 1}, landings);
   EXPECT_EQ(KindOfFile(FileOf({first, landings.bytes(), {}}, /*version=*/1)), "bad_record");
   EXPECT_EQ(KindOfFile(FileOf({HeaderPayload(), landings.bytes(), {}})), "");
+}
+
+TEST(RoutingTraceTest, Version2IsReadAndKnowsOneRuleOfLanding) {
+  TraceHeader header = TestTraceHeader();
+  ASSERT_EQ(header.tier.landing_rule, LandingRule::kLearned);
+  std::vector<std::byte> first = HeaderPayload();
+  first.pop_back();
+  EXPECT_EQ(KindOfFile(FileOf({first, StepPayload(4), {}}, /*version=*/2)), "");
+  const auto reader = RoutingTraceReader::Open(TestPath());
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  header.tier.landing_rule = LandingRule::kAdaptive;
+  EXPECT_EQ((*reader)->header(), header);
 }
 
 TEST(RoutingTraceTest, BlocksInAnotherOrderAreTold) {
@@ -264,7 +278,7 @@ TEST(RoutingTraceTest, RefusesImpossibleContentUnderRightChecksums) {
 
 TEST(RoutingTraceTest, OtherFilesAreRefusedByWhatTheyAre) {
   EXPECT_EQ(KindOfFile("STRATRAC\2\0\0\0"), "truncated");
-  EXPECT_EQ(KindOfFile(std::string("STRATRAC\3\0\0\0", 12)), "bad_version");
+  EXPECT_EQ(KindOfFile(std::string("STRATRAC\4\0\0\0", 12)), "bad_version");
   EXPECT_EQ(KindOfFile(""), "bad_magic");
   EXPECT_EQ(ErrorKind(RoutingTraceReader::Open("/no/such").status()), "io");
 }

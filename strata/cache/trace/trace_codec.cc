@@ -17,6 +17,7 @@
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/experts/model_identity.h"
 #include "strata/cache/experts/routed_step.h"
+#include "strata/cache/policy/landing_rule.h"
 #include "strata/cache/trace/trace_records.h"
 #include "strata/core/error.h"
 #include "strata/core/little_endian.h"
@@ -98,6 +99,7 @@ void AppendLanding(const TierSettings& tier, LittleEndianWriter& writer) {
   for (const int offered : tier.num_offered) writer.Varint(static_cast<uint64_t>(offered));
   writer.Varint(tier.uses_per_step.size());
   for (const float uses : tier.uses_per_step) writer.Number(uses);
+  writer.Varint(static_cast<uint64_t>(tier.landing_rule));
 }
 
 void AppendTier(const TierSettings& tier, LittleEndianWriter& writer) {
@@ -185,8 +187,8 @@ absl::Status CheckLanding(const TierSettings& tier, const ExpertGeometry& geomet
   return absl::OkStatus();
 }
 
-absl::Status ReadLanding(const ExpertGeometry& geometry, LittleEndianReader& reader,
-                         TierSettings& tier) {
+absl::Status ReadLanding(const ExpertGeometry& geometry, uint32_t version,
+                         LittleEndianReader& reader, TierSettings& tier) {
   FieldReader fields(reader);
   tier.offered_share = fields.Float<double>();
   tier.landing_classes.resize(fields.Count(/*item_bytes=*/1));
@@ -195,6 +197,9 @@ absl::Status ReadLanding(const ExpertGeometry& geometry, LittleEndianReader& rea
   for (int& offered : tier.num_offered) offered = fields.Int();
   tier.uses_per_step.resize(fields.Count(sizeof(float)));
   for (float& uses : tier.uses_per_step) uses = fields.Float<float>();
+  if (version >= 3) {
+    tier.landing_rule = static_cast<LandingRule>(fields.Int(/*most=*/kNumLandingRules - 1));
+  }
   RETURN_IF_ERROR(fields.Check("the trace's header"));
   return CheckLanding(tier, geometry);
 }
@@ -315,7 +320,7 @@ absl::StatusOr<TraceHeader> ReadTraceHeader(LittleEndianReader& reader, uint32_t
   ASSIGN_OR_RETURN(header.identity, ModelIdentity::Read(reader));
   RETURN_IF_ERROR(ReadTier(header.identity.geometry.size(), reader, header.tier));
   if (version >= 2) {
-    RETURN_IF_ERROR(ReadLanding(header.identity.geometry, reader, header.tier));
+    RETURN_IF_ERROR(ReadLanding(header.identity.geometry, version, reader, header.tier));
   }
   return header;
 }

@@ -14,8 +14,8 @@
 
 namespace strata {
 
-// Of what is written. Version 1 knew no landing, and is read as well.
-constexpr uint32_t kTraceVersion = 2;
+// Of what is written. Version 1 knew no landing, version 2 one rule for it; both are read as well.
+constexpr uint32_t kTraceVersion = 3;
 
 void AppendTraceHeader(const TraceHeader& header, LittleEndianWriter& writer);
 absl::StatusOr<TraceHeader> ReadTraceHeader(LittleEndianReader& reader,

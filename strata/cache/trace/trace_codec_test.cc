@@ -9,6 +9,7 @@
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
+#include "strata/cache/policy/landing_rule.h"
 #include "strata/cache/testing/test_profile.h"
 #include "strata/cache/testing/test_trace.h"
 #include "strata/cache/trace/trace_records.h"
@@ -180,6 +181,8 @@ TEST(TraceCodecTest, RefusesHeadersThatCannotBe) {
   EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.landing_classes = {0, 2}; }), "bad_record");
   EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.num_offered = {1}; }), "bad_record");
   EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.uses_per_step.pop_back(); }), "bad_record");
+  EXPECT_EQ(KindOfHeader([](TierSettings& tier) { tier.landing_rule = LandingRule(2); }),
+            "bad_record");
 }
 
 }  // namespace

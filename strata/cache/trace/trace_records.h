@@ -15,6 +15,7 @@
 
 #include "strata/cache/experts/model_identity.h"
 #include "strata/cache/experts/routed_step.h"
+#include "strata/cache/policy/landing_rule.h"
 
 namespace strata {
 
@@ -38,9 +39,10 @@ struct TierSettings {
   std::vector<int> ranking;
   std::vector<float> seed_counts;
   // How misses land, see LandingPools; a share of 0: they do not. A landing class for each layer
-  // that has experts, the slots that each class offers, and the uses of a step that counts of
-  // landing begin with, by number. All may be empty.
+  // that has experts, the slots that each class offers, and the uses of a step that the rule
+  // expects at first, by number. All may be empty.
   double offered_share = 0;
+  LandingRule landing_rule = LandingRule::kAdaptive;
   std::vector<int> landing_classes;
   std::vector<int> num_offered;
   std::vector<float> uses_per_step;

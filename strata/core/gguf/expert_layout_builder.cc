@@ -94,7 +94,7 @@ absl::Status ExpertLayoutBuilder::Error(absl::string_view kind, absl::string_vie
 absl::Status ExpertLayoutBuilder::SortTensors() {
   for (const GgufTensor& tensor : file_.tensors()) {
     const TensorPlace place = ClassifyTensor(tensor.name);
-    if (place.kind == TensorKind::kGlobal) continue;
+    if (place.kind == TensorKind::kGlobal || place.kind == TensorKind::kTable) continue;
     if (place.kind == TensorKind::kMalformed || place.block >= config_.block_count) {
       return Error("tensor_name", absl::StrCat(Shown(tensor), " is of no block from 0 to ",
                                                config_.block_count - 1, ", or of no expert"));

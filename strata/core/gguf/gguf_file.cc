@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
@@ -47,13 +49,21 @@ absl::StatusOr<std::unique_ptr<GgufShard>> OpenSibling(const SplitName& name,
                     absl::StrCat("shard ", name.number, " of ", name.count, " is not there"));
 }
 
+// The files that `path` names: itself, if there is a file of that name or it has no comma.
+std::vector<std::string> NamesIn(const std::string& path) {
+  if (Exists(path)) return {path};
+  return absl::StrSplit(path, ',');
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GgufFile>> GgufFile::Open(const std::string& path) {
   std::unique_ptr<GgufFile> file(new GgufFile(path));
-  RETURN_IF_ERROR(file->OpenShards());
+  const std::vector<std::string> names = NamesIn(path);
+  for (const std::string& name : names) RETURN_IF_ERROR(file->OpenShards(name));
+  if (names.size() > 1) file->is_split_ = true;
   RETURN_IF_ERROR(file->IndexTensors());
-  if (file->is_split_) RETURN_IF_ERROR(file->CheckTensorTotals());
+  RETURN_IF_ERROR(file->CheckTensorTotals());
   for (const absl::string_view key : file->KeysBeyondAscii()) {
     LOG(WARNING) << path << ": key '" << Printable(key, 80) << "' is not ASCII";
   }
@@ -71,23 +81,27 @@ std::vector<absl::string_view> GgufFile::KeysBeyondAscii() const {
   return keys;
 }
 
-absl::Status GgufFile::OpenShards() {
-  ASSIGN_OR_RETURN(std::unique_ptr<GgufShard> named, GgufShard::Open(path_));
-  is_split_ = IsSplit(named->header());
-  const absl::StatusOr<SplitName> named_as = IdentifyShard(named->header(), path_);
-  if (!named_as.ok()) return WithFile(named_as.status(), path_);
+absl::Status GgufFile::OpenShards(const std::string& path) {
+  ASSIGN_OR_RETURN(std::unique_ptr<GgufShard> named, GgufShard::Open(path));
+  const bool is_split = IsSplit(named->header());
+  is_split_ = is_split_ || is_split;
+  const absl::StatusOr<SplitName> named_as = IdentifyShard(named->header(), path);
+  if (!named_as.ok()) return WithFile(named_as.status(), path);
+  const size_t first = shards_.size();
   SplitName name = *named_as;
   for (name.number = 1; name.number <= name.count; ++name.number) {
     if (name.number == named_as->number) {
       shards_.push_back(std::move(named));
     } else {
-      ASSIGN_OR_RETURN(std::unique_ptr<GgufShard> sibling, OpenSibling(name, path_));
+      ASSIGN_OR_RETURN(std::unique_ptr<GgufShard> sibling, OpenSibling(name, path));
       shards_.push_back(std::move(sibling));
     }
-    if (!is_split_) continue;
-    const absl::Status status = CheckShard(shards_.back()->header(), name, shards_[0]->header());
+    if (!is_split) continue;
+    const absl::Status status =
+        CheckShard(shards_.back()->header(), name, shards_[first]->header());
     if (!status.ok()) return WithFile(status, shards_.back()->path());
   }
+  if (is_split) splits_.push_back({first, shards_.size()});
   return absl::OkStatus();
 }
 
@@ -120,10 +134,13 @@ absl::Status GgufFile::IndexTensors() {
 }
 
 absl::Status GgufFile::CheckTensorTotals() const {
-  for (const std::unique_ptr<GgufShard>& shard : shards_) {
-    const absl::Status status =
-        CheckTensorTotal(shard->header(), static_cast<int64_t>(tensors_.size()));
-    if (!status.ok()) return WithFile(status, shard->path());
+  for (const auto& [first, end] : splits_) {
+    int64_t num_tensors = 0;
+    for (size_t i = first; i < end; ++i) num_tensors += std::ssize(shards_[i]->tensors());
+    for (size_t i = first; i < end; ++i) {
+      const absl::Status status = CheckTensorTotal(shards_[i]->header(), num_tensors);
+      if (!status.ok()) return WithFile(status, shards_[i]->path());
+    }
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 // A GGUF model on disk: one file, or all shards of a split model, opened by the name of any of
-// them.
+// them; and further files or splits with more tensors of it, such as a large table, which are named
+// behind it with commas: MODEL.gguf,TABLE.gguf. Their keys say nothing of the model.
 //
 // Open validates everything before it returns: header and records within the file, names and dims
 // sane, every tensor's bytes inside its shard's data and overlapping no other, split keys agreeing
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,9 +38,9 @@ class GgufFile {
   GgufFile(const GgufFile&) = delete;
   GgufFile& operator=(const GgufFile&) = delete;
 
-  // In the order of split.no; one for a model that is not split.
+  // In the order of split.no; one for a model that is not split. Further files follow.
   absl::Span<const std::unique_ptr<GgufShard>> shards() const { return shards_; }
-  // True when the file says that it is split, be it in one shard.
+  // True when the file says that it is split, be it in one shard, or when there are further files.
   bool is_split() const { return is_split_; }
   // The name that was given.
   const std::string& path() const { return path_; }
@@ -57,13 +59,15 @@ class GgufFile {
 
  private:
   explicit GgufFile(const std::string& path) : path_(path) {}
-  absl::Status OpenShards();
+  // Adds the shards of one file or split.
+  absl::Status OpenShards(const std::string& path);
   absl::Status IndexTensors();
   absl::Status CheckTensorTotals() const;
 
   const std::string path_;
   bool is_split_ = false;
   std::vector<std::unique_ptr<GgufShard>> shards_;
+  std::vector<std::pair<size_t, size_t>> splits_;  // Of shards, the first and the one behind.
   std::vector<GgufTensor> tensors_;
   NameIndex<GgufTensor, &GgufTensor::name> tensors_by_name_;
 };

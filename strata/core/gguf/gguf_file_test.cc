@@ -228,5 +228,36 @@ TEST_F(GgufFileTest, ADeletedModelKeepsItsBytes) {
   EXPECT_TRUE((*file)->CheckUnchanged().ok());
 }
 
+TEST_F(GgufFileTest, FurtherFilesAreNamedBehindTheModelWithCommas) {
+  const std::string model = Write(
+      "model.gguf", GgufWriter().Key("general.name", "model").Tensor("t1", BlockType::kF32, {8}));
+  Write("further.gguf", GgufWriter()
+                            .Key("general.name", "further")
+                            .Key("further.key", "nothing")
+                            .Tensor("table", BlockType::kF32, {16}));
+  const auto file = GgufFile::Open(model + "," + Path("further.gguf"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ((*file)->shards().size(), 2u);
+  EXPECT_EQ((*file)->FindKey("general.name")->AsString(), "model");
+  EXPECT_EQ((*file)->FindKey("further.key"), nullptr);
+  EXPECT_EQ((*file)->Data(*(*file)->FindTensor("table")).size(), 64u);
+
+  // Either may be a split of its own, whose tensors are counted without the other's.
+  WriteShards(2);
+  const auto split = GgufFile::Open(Path("m-00002-of-00002.gguf") + "," + Path("further.gguf"));
+  ASSERT_TRUE(split.ok()) << split.status();
+  EXPECT_EQ((*split)->tensors().size(), 3u);
+  EXPECT_EQ(ErrorKind(GgufFile::Open(model + "," + Path("m-00001-of-00002.gguf")).status()),
+            "duplicate_tensor");
+  EXPECT_EQ(ErrorKind(GgufFile::Open(model + "," + Path("none.gguf")).status()), "io");
+}
+
+TEST_F(GgufFileTest, ANameMayHaveACommaInIt) {
+  const std::string path = Write("a,b.gguf", GgufWriter().Tensor("t1", BlockType::kF32, {8}));
+  const auto file = GgufFile::Open(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ((*file)->shards().size(), 1u);
+}
+
 }  // namespace
 }  // namespace strata

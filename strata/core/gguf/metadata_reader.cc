@@ -58,6 +58,17 @@ bool MetadataReader::Convert(absl::string_view name, GgufValue value, int64_t& n
   return true;
 }
 
+bool MetadataReader::Convert(absl::string_view name, GgufValue value, uint64_t& number) {
+  if (!IsInteger(value.type())) return WrongType(name, value, "an integer");
+  const std::optional<uint64_t> integer = value.AsUint();
+  if (!integer.has_value()) {
+    Refuse(name, "is negative");
+    return false;
+  }
+  number = *integer;
+  return true;
+}
+
 bool MetadataReader::Convert(absl::string_view name, GgufValue value, double& number) {
   const std::optional<double> real = value.AsDouble();
   if (!real.has_value()) return WrongType(name, value, "a floating-point number");
@@ -114,6 +125,9 @@ void MetadataReader::Read(absl::string_view name, std::vector<int64_t>& numbers)
   ReadMany(name, numbers);
 }
 void MetadataReader::Read(absl::string_view name, std::vector<double>& numbers) {
+  ReadMany(name, numbers);
+}
+void MetadataReader::ReadWide(absl::string_view name, std::vector<uint64_t>& numbers) {
   ReadMany(name, numbers);
 }
 void MetadataReader::ReadFlags(absl::string_view name, std::vector<int64_t>& flags) {

@@ -37,7 +37,9 @@ class MetadataReader {
   // From an array; a single value is an array of one.
   void Read(absl::string_view name, std::vector<int64_t>& numbers);
   void Read(absl::string_view name, std::vector<double>& numbers);
-  // The same; bools are read as 0 and 1.
+  // The same of numbers up to 2^64 - 1, which are no sizes.
+  void ReadWide(absl::string_view name, std::vector<uint64_t>& numbers);
+  // As Read; bools are read as 0 and 1.
   void ReadFlags(absl::string_view name, std::vector<int64_t>& flags);
 
   // Records an error of kind "hparams" about a key.
@@ -54,6 +56,7 @@ class MetadataReader {
   template <typename T>
   void ReadMany(absl::string_view name, std::vector<T>& target);
   bool Convert(absl::string_view name, GgufValue value, int64_t& number);
+  bool Convert(absl::string_view name, GgufValue value, uint64_t& number);
   bool Convert(absl::string_view name, GgufValue value, double& number);
   bool Convert(absl::string_view name, GgufValue value, bool& flag);
   bool Convert(absl::string_view name, GgufValue value, std::string& text);

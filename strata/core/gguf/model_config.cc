@@ -221,6 +221,17 @@ void ReadScales(MetadataReader& reader, ScaleConfig& scales, StreamConfig& strea
   reader.Read("embedding_length_per_layer_input", streams.embedding_length_per_layer_input);
 }
 
+void ReadNgrams(MetadataReader& reader, NgramConfig& ngrams) {
+  reader.Read("ple.layers", ngrams.layers);
+  reader.Read("ple.ngram_size", ngrams.ngram_size);
+  reader.Read("ple.heads_per_ngram", ngrams.heads_per_ngram);
+  reader.Read("ple.conv_kernel", ngrams.conv_kernel);
+  reader.Read("ple.eos_token_id", ngrams.eos_token_id);
+  reader.ReadWide("ple.layer_multipliers", ngrams.layer_multipliers);
+  reader.ReadWide("ple.head_offsets", ngrams.head_offsets);
+  reader.ReadWide("ple.head_vocab_sizes", ngrams.head_vocab_sizes);
+}
+
 absl::Status CheckExpertCounts(const ExpertConfig& experts, const GgufFile& file) {
   const bool possible = experts.count == 0
                             ? experts.used_count == 0
@@ -264,6 +275,7 @@ absl::StatusOr<ModelConfig> ModelConfig::Create(const GgufFile& file) {
   ReadExperts(reader, *config.architecture, config.vocab_size, config.experts);
   ReadRecurrent(reader, config.recurrent);
   ReadScales(reader, config.scales, config.streams);
+  ReadNgrams(reader, config.ngrams);
   RETURN_IF_ERROR(reader.status());
   RETURN_IF_ERROR(CheckExpertCounts(config.experts, file));
   return config;

@@ -3,7 +3,7 @@
 // Fields carry the names of their keys (`general.architecture` + "." + key), so the format's
 // documentation applies; a field whose key is absent holds the default named here. Nothing is sized
 // by a number of the file, and no number is compared with tensors: that is ExpertLayout's and the
-// model's part. Every integer is 0 to 2^32-1, every float finite.
+// model's part. Every integer is 0 to 2^32-1 unless said, every float finite.
 #ifndef STRATA_CORE_GGUF_MODEL_CONFIG_H_
 #define STRATA_CORE_GGUF_MODEL_CONFIG_H_
 
@@ -135,6 +135,19 @@ struct StreamConfig {
   int64_t embedding_length_per_layer_input = 0;
 };
 
+// A table of rows that the last few tokens choose together; keys `ple.` and the name. Its width is
+// embedding_length_per_layer_input.
+struct NgramConfig {
+  std::vector<int64_t> layers;  // Empty: no table.
+  int64_t ngram_size = 0;
+  int64_t heads_per_ngram = 0;
+  int64_t conv_kernel = 0;
+  int64_t eos_token_id = 0;
+  std::vector<uint64_t> layer_multipliers;  // Up to 2^64 - 1, as the next two.
+  std::vector<uint64_t> head_offsets;
+  std::vector<uint64_t> head_vocab_sizes;
+};
+
 struct ModelConfig {
   // Model errors: unsupported_arch, key_type, hparams, moe_counts.
   static absl::StatusOr<ModelConfig> Create(const GgufFile& file);
@@ -157,6 +170,7 @@ struct ModelConfig {
   RecurrentConfig recurrent;
   ScaleConfig scales;
   StreamConfig streams;
+  NgramConfig ngrams;
 };
 
 }  // namespace strata

@@ -24,7 +24,7 @@ ParameterCount CountParameters(const GgufFile& file, const ModelConfig& config,
       count.nextn += elements;
     } else if (place.kind == TensorKind::kExpert || place.kind == TensorKind::kExpertCompanion) {
       experts += elements;
-    } else if (tensor.name == "per_layer_token_embd.weight") {
+    } else if (place.kind == TensorKind::kTable) {
       row_lookups += elements;
     }
   }

@@ -92,6 +92,7 @@ absl::string_view NameOf(ExpertRole role) {
 }
 
 TensorPlace ClassifyTensor(absl::string_view name) {
+  if (name == "per_layer_token_embd.weight") return TensorPlace{.kind = TensorKind::kTable};
   if (!absl::ConsumePrefix(&name, "blk.")) return TensorPlace{};
   const std::optional<int> block = ParseNumber(ConsumePart(name));
   if (!block.has_value() || name.empty()) return TensorPlace{.kind = TensorKind::kMalformed};

@@ -15,6 +15,7 @@ absl::string_view NameOf(ExpertRole role);
 
 enum class TensorKind {
   kGlobal,           // Of no block: token_embd, output, ...
+  kTable,            // Of no block, and only looked up by row: per_layer_token_embd.
   kOfBlock,          // Of a block, and none of the below.
   kDenseFfn,         // ffn_gate, ffn_up, ffn_down for all tokens.
   kRouter,           // ffn_gate_inp.weight
@@ -27,7 +28,7 @@ enum class TensorKind {
 
 struct TensorPlace {
   TensorKind kind = TensorKind::kGlobal;
-  int block = -1;                       // -1 for kGlobal and kMalformed.
+  int block = -1;                       // -1 for kGlobal, kTable and kMalformed.
   ExpertRole role = ExpertRole::kGate;  // Of kExpert and kExpertCompanion.
   int expert = -1;                      // -1: all experts of the block in one tensor.
 };

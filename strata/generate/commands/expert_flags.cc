@@ -9,6 +9,7 @@
 #include "gflags/gflags.h"
 #include "strata/cache/host/host_placement.h"
 #include "strata/cache/policy/landing_pools.h"
+#include "strata/cache/policy/landing_rule.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/tier/expert_mover.h"
@@ -43,6 +44,10 @@ DEFINE_int32(adapt_swaps, 32, "Swaps of a round at most; 0: slots do not follow 
 DEFINE_bool(landing, true,
             "On a GPU experts that have no slot are stored in one while they are read over the "
             "link; otherwise they come by copies (--adapt_every, --adapt_swaps).");
+DEFINE_string(
+    landing_rule, "learned",
+    "Which of them stay: learned (a model of what is used next, fewest misses) or adaptive "
+    "(decayed counts, a fraction of the time).");
 DEFINE_string(
     miss, "read",
     "On a GPU, who computes an expert that has no slot: read (the GPU, over the link), cpu "
@@ -157,6 +162,11 @@ absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags() {
   ASSIGN_OR_RETURN(options.host, ParseHost());
   ASSIGN_OR_RETURN(options.misses, ParseMiss());
   if (FLAGS_landing) options.offered_share = LandingPools::kDefaultShare;
+  const std::optional<LandingRule> rule = ParseLandingRule(FLAGS_landing_rule);
+  if (!rule.has_value()) {
+    return UnknownValue("landing_rule", FLAGS_landing_rule, "learned and adaptive");
+  }
+  options.landing_rule = *rule;
   return options;
 }
 
@@ -166,7 +176,7 @@ FlagGroup ExpertFlagGroup() {
           .rare = {"pack DIR", "miss NAME", "expert_source NAME", "mmap_experts",
                    "host_experts SIZE", "pin_budget SIZE", "stage_memory NAME", "prefill NAME",
                    "verify NAME", "lend", "adapt_every", "adapt_swaps", "adapt_decay X",
-                   "adapt_bytes SIZE", "landing", "dump_routing FILE"}};
+                   "adapt_bytes SIZE", "landing", "landing_rule NAME", "dump_routing FILE"}};
 }
 
 }  // namespace strata

@@ -109,7 +109,9 @@ Json StatsJson(const Generation& generation, const TextModel& model,
                 {"prompt_tps", Rate(generation.num_prompt_fed, generation.prompt_time)},
                 // The first token comes with the prompt's logits.
                 {"decode_tps", num_new > 1 ? Rate(num_new - 1, generation.decode_time) : 0.0}};
-  AddRouting(before.tier, model.counters().tier, stats);
+  const TextModel::Counters now = model.counters();
+  AddRouting(before.tier, now.tier, stats);
+  stats["table_rows"] = now.engine.table_rows - before.engine.table_rows;
   if (model.experts() != nullptr) {
     AddPlacement(*model.experts(), stats);
     const std::optional<CacheGauge::Reading> reading = model.experts()->ReadGauge();

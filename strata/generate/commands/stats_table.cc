@@ -71,6 +71,7 @@ std::string AnswerText(const Json& stats) {
   Group group("answer");
   group.Line("tokens", Count(stats["new_tokens"]));
   group.Line("written at", Rate(stats["decode_tps"]));
+  group.CountLine("rows of the table", stats["table_rows"]);
   if (stats.contains("seed")) group.Line("drawn with seed", stats["seed"].dump());
   return group.ToString();
 }

@@ -16,6 +16,10 @@ namespace {
 
 constexpr int kTile = KvPool::kPagePositions;
 
+int KvHeadOf(const AttentionShape& shape, int head) {
+  return head / (shape.num_heads / shape.kv.num_heads);
+}
+
 // The sink as a key without a value, then the division.
 void Finish(const float* sink, float max, float sum, absl::Span<float> out) {
   float scale = 1.0f;
@@ -32,30 +36,76 @@ void Finish(const float* sink, float max, float sum, absl::Span<float> out) {
 void Attention::Attend(const AttentionShape& shape, const KvState& state, int layer, Heads heads,
                        int64_t position, absl::Span<const float> queries,
                        absl::Span<const float> sinks, absl::Span<float> out) {
-  CHECK_EQ(shape.num_heads % shape.kv.num_heads, 0);
-  const int group = shape.num_heads / shape.kv.num_heads;
-  const int kv_head = heads.begin / group;
-  CHECK(heads.begin < heads.end && (heads.end - 1) / group == kv_head);
-  keys_.resize(kTile * shape.kv.key_size);
-  values_.resize(shape.kv.values_in_keys ? 0 : kTile * shape.kv.value_size);
-  tile_out_.resize(shape.kv.value_size);
+  Start(shape, heads);
+  const int kv_head = KvHeadOf(shape, heads.begin);
   const int64_t first = shape.window == 0 ? 0 : std::max<int64_t>(0, position - shape.window + 1);
-  softmaxes_.assign(heads.end - heads.begin, Softmax());
   for (int64_t tile = first / kTile; tile <= position / kTile; ++tile) {
     const int begin = static_cast<int>(std::max<int64_t>(0, first - tile * kTile));
     const int end = static_cast<int>(std::min<int64_t>(kTile, position - tile * kTile + 1));
     const float* const keys = state.Keys(layer, kv_head, tile, end, keys_.data());
-    const Tile rows = {.begin = begin,
-                       .end = end,
-                       .keys = keys,
-                       .values = shape.kv.values_in_keys
-                                     ? keys
-                                     : state.Values(layer, kv_head, tile, end, values_.data())};
-    for (int head = heads.begin; head < heads.end; ++head) {
-      AddTile(shape, rows, &queries[head * shape.kv.key_size], softmaxes_[head - heads.begin],
-              out.subspan(head * shape.kv.value_size, shape.kv.value_size));
-    }
+    AddTileToHeads(shape,
+                   {.begin = begin,
+                    .end = end,
+                    .keys = keys,
+                    .values = shape.kv.values_in_keys
+                                  ? keys
+                                  : state.Values(layer, kv_head, tile, end, values_.data())},
+                   heads, queries, out);
   }
+  FinishHeads(shape, heads, sinks, out);
+}
+
+void Attention::AttendTo(const BlockSelection& selection, const AttentionShape& shape,
+                         const KvState& state, int layer, Heads heads, int64_t position,
+                         absl::Span<const float> queries, absl::Span<const float> sinks,
+                         absl::Span<float> out) {
+  CHECK(!shape.kv.values_in_keys && shape.window == 0);
+  Start(shape, heads);
+  const int kv_head = KvHeadOf(shape, heads.begin);
+  int count = 0;
+  const auto add_rows = [&](int64_t from, int num_rows) {
+    state.CopyKeys(layer, kv_head, from, num_rows, &keys_[int64_t{count} * shape.kv.key_size]);
+    state.CopyValues(layer, kv_head, from, num_rows,
+                     &values_[int64_t{count} * shape.kv.value_size]);
+    count += num_rows;
+  };
+  const auto add_tile = [&] {
+    if (count == 0) return;
+    AddTileToHeads(shape,
+                   {.begin = 0, .end = count, .keys = keys_.data(), .values = values_.data()},
+                   heads, queries, out);
+    count = 0;
+  };
+  for (const int32_t block : selection.blocks) {
+    add_rows(int64_t{block} * selection.block_size, selection.block_size);
+    if (count == kTile) add_tile();
+  }
+  if (selection.tail <= position) {
+    add_rows(selection.tail, static_cast<int>(position - selection.tail + 1));
+  }
+  add_tile();
+  FinishHeads(shape, heads, sinks, out);
+}
+
+void Attention::Start(const AttentionShape& shape, Heads heads) {
+  CHECK_EQ(shape.num_heads % shape.kv.num_heads, 0);
+  CHECK(heads.begin < heads.end && KvHeadOf(shape, heads.end - 1) == KvHeadOf(shape, heads.begin));
+  keys_.resize(kTile * shape.kv.key_size);
+  values_.resize(shape.kv.values_in_keys ? 0 : kTile * shape.kv.value_size);
+  tile_out_.resize(shape.kv.value_size);
+  softmaxes_.assign(heads.end - heads.begin, Softmax());
+}
+
+void Attention::AddTileToHeads(const AttentionShape& shape, const Tile& tile, Heads heads,
+                               absl::Span<const float> queries, absl::Span<float> out) {
+  for (int head = heads.begin; head < heads.end; ++head) {
+    AddTile(shape, tile, &queries[head * shape.kv.key_size], softmaxes_[head - heads.begin],
+            out.subspan(head * shape.kv.value_size, shape.kv.value_size));
+  }
+}
+
+void Attention::FinishHeads(const AttentionShape& shape, Heads heads, absl::Span<const float> sinks,
+                            absl::Span<float> out) const {
   for (int head = heads.begin; head < heads.end; ++head) {
     const Softmax& softmax = softmaxes_[head - heads.begin];
     Finish(sinks.empty() ? nullptr : &sinks[head], softmax.max, softmax.sum,

@@ -1,4 +1,4 @@
-// Softmax attention of one token over the keys and values of the tokens up to it.
+// Softmax attention of one token over the keys and values of the tokens up to it, or of some.
 //
 // The order is fixed by positions alone, so the bits depend neither on threads nor on how a prompt
 // was cut into batches. Keys are taken in pages of the KV pool, in ascending order. Within a tile
@@ -6,7 +6,8 @@
 // maximum, p = Exp(score - m), l the sum of p, o = the fma chain of p * v over ascending positions
 // from +0. Tiles are joined in order: with M = max(m, m'), a = Exp(m - M), b = Exp(m' - M),
 // l = fma(l, a, l' * b), and o alike. A sink is joined last, as a key of that score without value.
-// The result is o / l. Dot products and sums are those of accumulators.h; vector_math.h gives their
+// The result is o / l. Where blocks of positions were selected, tiles are of as many selected
+// positions, in ascending order; if all are, that is the same. Dot products and sums are those of accumulators.h; vector_math.h gives their
 // bits on every instruction set.
 #ifndef STRATA_GENERATE_CPU_ATTENTION_H_
 #define STRATA_GENERATE_CPU_ATTENTION_H_
@@ -26,6 +27,14 @@ struct AttentionShape {
   int64_t window = 0;  // A token sees itself and the window - 1 before it; 0: all.
 };
 
+// Whole blocks of neighbouring positions, ascending, and all from the position `tail` on. The block
+// size divides KvPool::kPagePositions, and fewer positions than it follow `tail`.
+struct BlockSelection {
+  int block_size = 1;
+  absl::Span<const int32_t> blocks;
+  int64_t tail = 0;
+};
+
 // Computes for one thread; keeps its working memory between calls. Thread-compatible.
 class Attention {
  public:
@@ -41,6 +50,10 @@ class Attention {
   void Attend(const AttentionShape& shape, const KvState& state, int layer, Heads heads,
               int64_t position, absl::Span<const float> queries, absl::Span<const float> sinks,
               absl::Span<float> out);
+  // The same over the positions that were selected, without a window.
+  void AttendTo(const BlockSelection& selection, const AttentionShape& shape, const KvState& state,
+                int layer, Heads heads, int64_t position, absl::Span<const float> queries,
+                absl::Span<const float> sinks, absl::Span<float> out);
 
  private:
   struct Tile {
@@ -56,6 +69,12 @@ class Attention {
     bool is_empty = true;
   };
 
+  // What both ways begin with, do with a tile, and end with.
+  void Start(const AttentionShape& shape, Heads heads);
+  void AddTileToHeads(const AttentionShape& shape, const Tile& tile, Heads heads,
+                      absl::Span<const float> queries, absl::Span<float> out);
+  void FinishHeads(const AttentionShape& shape, Heads heads, absl::Span<const float> sinks,
+                   absl::Span<float> out) const;
   void AddTile(const AttentionShape& shape, const Tile& tile, const float* query, Softmax& softmax,
                absl::Span<float> out);
 

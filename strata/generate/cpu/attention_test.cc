@@ -1,7 +1,9 @@
 #include "strata/generate/cpu/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -150,6 +152,45 @@ TEST_F(AttentionTest, ValuesThatAreTheBeginningsOfKeysAreKeptOnce) {
     Attention().Attend(shape, shared, 0, {3, 6}, 199, queries_, {}, absl::MakeSpan(out));
     EXPECT_EQ(out, expected);
   }
+}
+
+// Of every page a block, and the positions behind the last whole block.
+TEST_F(AttentionTest, SelectedBlocksAreAllThatIsSeen) {
+  const std::vector<int32_t> blocks = {0, 3, 15, 16, 31, 40};
+  const BlockSelection selection = {.block_size = 4, .blocks = blocks, .tail = 196};
+  std::vector<float> out(kHeads * kKv.value_size);
+  for (const int head : {0, 3}) {
+    Attention().AttendTo(selection, all_, state_, 0, {head, head + 3}, 198, queries_, {},
+                         absl::MakeSpan(out));
+  }
+  // The same positions and no others, one after the other.
+  KvPool pool(KvType::kF32, {kKv});
+  KvState seen(pool);
+  seen.Reserve(27);
+  int64_t next = 0;
+  for (int64_t position = 0; position < 199; ++position) {
+    const bool is_selected = position >= 196 || std::count(blocks.begin(), blocks.end(),
+                                                           static_cast<int32_t>(position / 4)) > 0;
+    if (!is_selected) continue;
+    ASSERT_TRUE(seen.Store(0, next++, keys_[position], values_[position]));
+  }
+  ASSERT_EQ(next, 27);
+  std::vector<float> expected(out.size());
+  for (const int head : {0, 3}) {
+    Attention().Attend(all_, seen, 0, {head, head + 3}, 26, queries_, {}, absl::MakeSpan(expected));
+  }
+  EXPECT_EQ(out, expected);
+}
+
+TEST_F(AttentionTest, ToSelectAllIsToSelectNone) {
+  std::vector<int32_t> blocks(48);
+  std::iota(blocks.begin(), blocks.end(), 0);
+  std::vector<float> out(kHeads * kKv.value_size);
+  for (const int head : {0, 3}) {
+    Attention().AttendTo({.block_size = 4, .blocks = blocks, .tail = 192}, all_, state_, 0,
+                         {head, head + 3}, 194, queries_, {}, absl::MakeSpan(out));
+  }
+  EXPECT_EQ(out, Attend(all_, 194));
 }
 
 TEST_F(AttentionTest, LaterPositionsDoNotChangeABit) {

@@ -18,13 +18,15 @@ const float* ConvolutionWindow::Input(size_t i, int64_t rows_before) const {
   if (index >= 0) return inputs_.row(static_cast<int64_t>(i) - rows_before).data();
   const float* const state = rows_[i].recurrent->Before(layer_);
   if (state == nullptr) return nullptr;
-  return state + (convolution_.num_taps - 1 + index) * convolution_.num_channels;
+  return state + (convolution_.num_before() + index) * convolution_.num_channels;
 }
 
 void ConvolutionWindow::Convolve(size_t i, absl::Span<float> out) const {
   std::array<const float*, CausalConvolution::kMaxTaps> inputs;
   const int num_taps = convolution_.num_taps;
-  for (int tap = 0; tap < num_taps; ++tap) inputs[tap] = Input(i, num_taps - 1 - tap);
+  for (int tap = 0; tap < num_taps; ++tap) {
+    inputs[tap] = Input(i, int64_t{num_taps - 1 - tap} * convolution_.dilation);
+  }
   strata::Convolve(convolution_.weights, absl::MakeConstSpan(inputs.data(), num_taps), out);
 }
 
@@ -37,7 +39,7 @@ void ConvolutionWindow::Store(size_t i) const {
 }
 
 void ConvolutionWindow::StoreTo(size_t i, float* state) const {
-  for (int rows_before = convolution_.num_taps - 2; rows_before >= 0; --rows_before) {
+  for (int rows_before = convolution_.num_before() - 1; rows_before >= 0; --rows_before) {
     const float* const input = Input(i, rows_before);
     if (input == nullptr) {
       std::fill_n(state, convolution_.num_channels, 0.0f);

@@ -1,5 +1,5 @@
 // The inputs of a causal convolution for the rows of a step: those of the step itself, and before
-// them what the sequence's state kept. A part of a state holds the last num_taps - 1 inputs, the
+// them what the sequence's state kept. A part of a state holds the last num_before() inputs, the
 // oldest first; there are zeros where the text has not been so long.
 //
 // Thread-safe.
@@ -20,7 +20,7 @@ class ConvolutionWindow {
  public:
   // Values of a part of a state.
   static int64_t StateValues(const CausalConvolution& convolution) {
-    return (convolution.num_taps - 1) * convolution.num_channels;
+    return convolution.num_before() * convolution.num_channels;
   }
 
   // Inputs are the first num_channels values of inputs.row(i) for rows[i]; the part of the state

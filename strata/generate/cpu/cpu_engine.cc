@@ -19,6 +19,7 @@
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/kv_pool.h"
 #include "strata/generate/cpu/latent_attention_block.h"
+#include "strata/generate/cpu/ngram_block.h"
 #include "strata/generate/cpu/recurrent_pool.h"
 #include "strata/generate/cpu/recurrent_state.h"
 #include "strata/generate/cpu/rows.h"
@@ -68,6 +69,7 @@ std::vector<int64_t> RecurrentValues(const ModelGraph& graph) {
     values.push_back(
         std::visit([](const auto& mixer) { return RecurrentValuesOf(mixer); }, layer.mixer));
   }
+  if (graph.ngrams.has_value()) values.push_back(RecurrentValuesOf(*graph.ngrams));
   return values;
 }
 
@@ -94,7 +96,9 @@ Engine::Hardware CpuEngine::hardware() const {
 }
 
 Engine::Counters CpuEngine::counters() const {
-  return {.routed = num_routed_, .expert_bytes = layers_.expert_bytes()};
+  return {.routed = num_routed_,
+          .expert_bytes = layers_.expert_bytes(),
+          .table_rows = layers_.table_rows()};
 }
 
 void CpuEngine::BeginPrompt() {

@@ -82,7 +82,8 @@ class CpuEngine : public Engine {
 
 // Keys and values of each layer.
 std::vector<KvShape> KvShapes(const ModelGraph& graph);
-// Values of the recurrent state of each layer.
+// Values of the recurrent state of each layer, and behind them those of the table of n-grams, if
+// there is one.
 std::vector<int64_t> RecurrentValues(const ModelGraph& graph);
 
 }  // namespace strata

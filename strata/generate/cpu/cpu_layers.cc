@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <variant>
 #include <vector>
@@ -15,16 +16,19 @@
 #include "strata/core/thread_pool.h"
 #include "strata/generate/blocks/activation_form.h"
 #include "strata/generate/blocks/decode.h"
+#include "strata/generate/cpu/attention.h"
 #include "strata/generate/cpu/cpu_row.h"
 #include "strata/generate/cpu/delta_net_block.h"
 #include "strata/generate/cpu/expert_weights.h"
 #include "strata/generate/cpu/experts_block.h"
 #include "strata/generate/cpu/feed_forward_block.h"
 #include "strata/generate/cpu/latent_attention_block.h"
+#include "strata/generate/cpu/ngram_block.h"
 #include "strata/generate/cpu/product_job.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/cpu/self_attention_block.h"
 #include "strata/generate/cpu/short_convolution_block.h"
+#include "strata/generate/cpu/stream_mixer_block.h"
 #include "strata/generate/kernels/activation.h"
 #include "strata/generate/kernels/rms_norm.h"
 #include "strata/generate/kernels/rotary.h"
@@ -50,6 +54,9 @@ class PartWorkspace {
   void Add(const SelfAttention& attention) {
     AddInputs({&attention.query, &attention.key});
     if (!attention.values_are_keys) AddInputs({&attention.value});
+    if (attention.indexer.has_value()) {
+      AddInputs({&attention.indexer->query, &attention.indexer->key});
+    }
     attention_ = std::max(attention_, SelfAttentionBlock::WorkspaceBytes(attention, num_rows_));
   }
   void Add(const LatentAttention& attention) {
@@ -115,6 +122,8 @@ CpuLayers::CpuLayers(const ModelGraph& graph, ThreadPool& pool, ExpertWeights& e
       pool_(pool),
       experts_(experts),
       rotary_(MakeRotary(graph)),
+      stream_mixer_block_(graph, pool),
+      ngram_block_(graph, pool),
       attention_block_(graph, rotary_, pool),
       latent_attention_block_(graph, rotary_, pool),
       delta_net_block_(graph, pool),
@@ -126,10 +135,10 @@ CpuLayers::CpuLayers(const ModelGraph& graph, ThreadPool& pool, ExpertWeights& e
 
 int64_t CpuLayers::workspace_bytes() const {
   return x_.bytes() + normed_.bytes() + part_out_.bytes() + hidden_.bytes() + logits_.bytes() +
-         batch_.bytes() + attention_block_.workspace_bytes() +
-         latent_attention_block_.workspace_bytes() + delta_net_block_.workspace_bytes() +
-         short_convolution_block_.workspace_bytes() + feed_forward_block_.workspace_bytes() +
-         experts_block_.workspace_bytes();
+         batch_.bytes() + stream_mixer_block_.workspace_bytes() + ngram_block_.workspace_bytes() +
+         attention_block_.workspace_bytes() + latent_attention_block_.workspace_bytes() +
+         delta_net_block_.workspace_bytes() + short_convolution_block_.workspace_bytes() +
+         feed_forward_block_.workspace_bytes() + experts_block_.workspace_bytes();
 }
 
 int64_t CpuLayers::WorkspaceBytes(const ModelGraph& graph, int64_t num_rows) {
@@ -138,8 +147,9 @@ int64_t CpuLayers::WorkspaceBytes(const ModelGraph& graph, int64_t num_rows) {
     std::visit([&](const auto& mixer) { parts.Add(mixer); }, layer.mixer);
     std::visit([&](const auto& part) { parts.Add(part); }, layer.feed_forward);
   }
-  return 3 * Rows::BytesFor(num_rows, graph.width) + Rows::BytesFor(1, graph.vocabulary) +
-         parts.bytes(graph.width);
+  return Rows::BytesFor(num_rows, graph.state_width()) + 2 * Rows::BytesFor(num_rows, graph.width) +
+         Rows::BytesFor(1, graph.vocabulary) + StreamMixerBlock::WorkspaceBytes(graph, num_rows) +
+         NgramBlock::WorkspaceBytes(graph, num_rows) + parts.bytes(graph.width);
 }
 
 void CpuLayers::Begin(const Step& step) {
@@ -159,34 +169,44 @@ void CpuLayers::Begin(const Step& step) {
 }
 
 absl::Status CpuLayers::Embed(const ModelGraph& graph) {
-  x_.Resize(static_cast<int64_t>(step_.rows.size()), graph.width);
+  if (graph.ngrams.has_value()) ngram_block_.Fetch(*graph.ngrams, ngram_part(), step_.rows);
+  x_.Resize(static_cast<int64_t>(step_.rows.size()), graph.state_width());
   pool_.ParallelFor(x_.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
     for (int64_t i = piece.begin; i < piece.end; ++i) {
       const TokenId token = step_.rows[static_cast<size_t>(i)].token;
       CHECK(0 <= token && token < graph.vocabulary) << token;
-      DecodeRow(graph.embedding.type, graph.embedding.row(token), x_.row(i));
-      if (graph.embedding_scale != 1.0f) Scale(graph.embedding_scale, x_.row(i));
+      const absl::Span<float> first = x_.row(i).subspan(0, graph.width);
+      DecodeRow(graph.embedding.type, graph.embedding.row(token), first);
+      if (graph.embedding_scale != 1.0f) Scale(graph.embedding_scale, first);
+      for (int64_t stream = 1; stream < graph.num_streams; ++stream) {
+        std::copy(first.begin(), first.end(), x_.row(i).begin() + stream * graph.width);
+      }
     }
   });
   return absl::OkStatus();
 }
 
+absl::Status CpuLayers::AddNgrams(const NgramEmbedding& ngrams) {
+  return ngram_block_.Run(ngrams, ngram_part(), step_.rows, x_);
+}
+
 absl::Status CpuLayers::Mix(int layer, const Residual& residual, const SelfAttention& attention) {
-  EnterPart(residual);
+  RETURN_IF_ERROR(EnterPart(residual));
   RETURN_IF_ERROR(attention_block_.Run(attention, layer, step_.rows, batch_, part_out_));
+  if (observer_ != nullptr && attention.indexer.has_value()) ShowSelectedBlocks(layer);
   LeavePart(residual);
   return absl::OkStatus();
 }
 
 absl::Status CpuLayers::Mix(int layer, const Residual& residual, const LatentAttention& attention) {
-  EnterPart(residual);
+  RETURN_IF_ERROR(EnterPart(residual));
   RETURN_IF_ERROR(latent_attention_block_.Run(attention, layer, step_.rows, batch_, part_out_));
   LeavePart(residual);
   return absl::OkStatus();
 }
 
 absl::Status CpuLayers::Mix(int layer, const Residual& residual, const GatedDeltaNet& net) {
-  EnterPart(residual);
+  RETURN_IF_ERROR(EnterPart(residual));
   RETURN_IF_ERROR(delta_net_block_.Run(net, layer, step_.rows, batch_, part_out_));
   LeavePart(residual);
   return absl::OkStatus();
@@ -194,21 +214,21 @@ absl::Status CpuLayers::Mix(int layer, const Residual& residual, const GatedDelt
 
 absl::Status CpuLayers::Mix(int layer, const Residual& residual,
                             const ShortConvolution& convolution) {
-  EnterPart(residual);
+  RETURN_IF_ERROR(EnterPart(residual));
   RETURN_IF_ERROR(short_convolution_block_.Run(convolution, layer, step_.rows, batch_, part_out_));
   LeavePart(residual);
   return absl::OkStatus();
 }
 
 absl::Status CpuLayers::Feed(int /*layer*/, const Residual& residual, const FeedForward& dense) {
-  EnterPart(residual);
+  RETURN_IF_ERROR(EnterPart(residual));
   RETURN_IF_ERROR(feed_forward_block_.Run(dense, batch_, part_out_));
   LeavePart(residual);
   return absl::OkStatus();
 }
 
 absl::Status CpuLayers::Feed(int layer, const Residual& residual, const MixtureOfExperts& experts) {
-  EnterPart(residual);
+  RETURN_IF_ERROR(EnterPart(residual));
   RETURN_IF_ERROR(experts_block_.Run(layer, experts, experts_, batch_, part_out_));
   for (const ExpertChoice& choice : experts_block_.chosen()) {
     routing_.experts.push_back(static_cast<uint16_t>(choice.expert));
@@ -230,13 +250,13 @@ absl::Status CpuLayers::EndLayer(int layer) {
 
 absl::Status CpuLayers::Output(const ModelGraph& graph) {
   if (step_.wants_hidden) {
-    Norm(
-        graph.output_norm, x_.count(), [&](int64_t i) { return x_.row(i); }, hidden_);
+    RETURN_IF_ERROR(EnterOutput(
+        x_.count(), [&](int64_t i) { return x_.row(i); }, hidden_));
   }
   if (output_rows_.empty()) return absl::OkStatus();
-  Norm(
-      graph.output_norm, static_cast<int64_t>(output_rows_.size()),
-      [&](int64_t i) { return x_.row(output_rows_[static_cast<size_t>(i)]); }, normed_);
+  RETURN_IF_ERROR(EnterOutput(
+      static_cast<int64_t>(output_rows_.size()),
+      [&](int64_t i) { return x_.row(output_rows_[static_cast<size_t>(i)]); }, normed_));
   batch_.Assign(normed_);
   output_job_.Clear();
   RETURN_IF_ERROR(output_job_.AddLinear(graph.output, batch_, logits_));
@@ -250,17 +270,42 @@ absl::Status CpuLayers::Output(const ModelGraph& graph) {
   return absl::OkStatus();
 }
 
-void CpuLayers::EnterPart(const Residual& residual) {
-  if (residual.norm_before.empty()) {
+absl::Status CpuLayers::EnterPart(const Residual& residual) {
+  const auto state = [&](int64_t i) { return absl::Span<const float>(x_.row(i)); };
+  if (residual.streams.has_value()) {
+    RETURN_IF_ERROR(stream_mixer_block_.Mix(*residual.streams, x_.count(), state, normed_));
+  } else if (residual.norm_before.empty()) {
     batch_.Assign(x_);
-    return;
+    return absl::OkStatus();
+  } else {
+    Norm(residual.norm_before, x_.count(), state, normed_);
   }
-  Norm(
-      residual.norm_before, x_.count(), [&](int64_t i) { return x_.row(i); }, normed_);
   batch_.Assign(normed_);
+  return absl::OkStatus();
+}
+
+void CpuLayers::ShowSelectedBlocks(int layer) const {
+  for (size_t i = 0; i < step_.rows.size(); ++i) {
+    const std::optional<BlockSelection> selection =
+        attention_block_.selector().Of(static_cast<int64_t>(i));
+    if (!selection.has_value()) continue;
+    observer_->OnBlocksSelected(layer, step_.rows[i].position, selection->blocks);
+  }
+}
+
+absl::Status CpuLayers::EnterOutput(int64_t count, RowOf from, Rows& to) {
+  if (graph_.output_mixer.has_value()) {
+    return stream_mixer_block_.Mix(*graph_.output_mixer, count, from, to);
+  }
+  Norm(graph_.output_norm, count, from, to);
+  return absl::OkStatus();
 }
 
 void CpuLayers::LeavePart(const Residual& residual) {
+  if (residual.streams.has_value()) {
+    stream_mixer_block_.AddResults(part_out_, x_);
+    return;
+  }
   pool_.ParallelFor(x_.count(), /*grain=*/1, [&](const ThreadPool::Piece& piece) {
     for (int64_t i = piece.begin; i < piece.end; ++i) {
       const absl::Span<float> out = part_out_.row(i);
@@ -271,7 +316,6 @@ void CpuLayers::LeavePart(const Residual& residual) {
   });
 }
 
-template <typename RowOf>
 void CpuLayers::Norm(const std::vector<float>& weight, int64_t count, RowOf from, Rows& to) {
   to.Resize(count, graph_.width);
   pool_.ParallelFor(count, /*grain=*/1, [&](const ThreadPool::Piece& piece) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "strata/core/thread_pool.h"
@@ -23,11 +24,13 @@
 #include "strata/generate/cpu/experts_block.h"
 #include "strata/generate/cpu/feed_forward_block.h"
 #include "strata/generate/cpu/latent_attention_block.h"
+#include "strata/generate/cpu/ngram_block.h"
 #include "strata/generate/cpu/product_job.h"
 #include "strata/generate/cpu/rows.h"
 #include "strata/generate/cpu/self_attention_block.h"
 #include "strata/generate/cpu/short_convolution_block.h"
 #include "strata/generate/cpu/step_observer.h"
+#include "strata/generate/cpu/stream_mixer_block.h"
 #include "strata/generate/engine/step.h"
 #include "strata/generate/kernels/rotary.h"
 #include "strata/generate/model/layer_ops.h"
@@ -49,6 +52,7 @@ class CpuLayers : public LayerOps {
   void Begin(const Step& step);
 
   absl::Status Embed(const ModelGraph& graph) override;
+  absl::Status AddNgrams(const NgramEmbedding& ngrams) override;
   absl::Status Mix(int layer, const Residual& residual, const SelfAttention& attention) override;
   absl::Status Mix(int layer, const Residual& residual, const LatentAttention& attention) override;
   absl::Status Mix(int layer, const Residual& residual, const GatedDeltaNet& net) override;
@@ -66,6 +70,8 @@ class CpuLayers : public LayerOps {
   const StepRouting& routing() const { return routing_; }
   // Read for experts since the layers were made: an expert once in a step and layer.
   int64_t expert_bytes() const { return expert_bytes_; }
+  // Looked up in a table of n-grams, since the layers were made.
+  int64_t table_rows() const { return ngram_block_.num_rows_read(); }
 
   // May be null; outlives its use.
   void set_observer(StepObserver* observer) { observer_ = observer; }
@@ -78,18 +84,26 @@ class CpuLayers : public LayerOps {
   static int64_t WorkspaceBytes(const ModelGraph& graph, int64_t num_rows);
 
  private:
-  // batch_ = the state after the residual's norm.
-  void EnterPart(const Residual& residual);
+  // batch_ = the state after the residual's norm or mixer.
+  absl::Status EnterPart(const Residual& residual);
   // The state, plus what the part put into part_out_.
   void LeavePart(const Residual& residual);
   // to.row(i) = norm of from(i), for `count` rows.
-  template <typename RowOf>
+  using RowOf = absl::FunctionRef<absl::Span<const float>(int64_t i)>;
   void Norm(const std::vector<float>& weight, int64_t count, RowOf from, Rows& to);
+  // The same of what comes before the output: a norm, or a mixer.
+  absl::Status EnterOutput(int64_t count, RowOf from, Rows& to);
+  // To the observer, those of the attention that ran last.
+  void ShowSelectedBlocks(int layer) const;
+  // The part of recurrent states behind those of the layers.
+  int ngram_part() const { return static_cast<int>(graph_.layers.size()); }
 
   const ModelGraph& graph_;
   ThreadPool& pool_;
   ExpertWeights& experts_;
   std::vector<RotaryTable> rotary_;  // By ModelGraph::rotations.
+  StreamMixerBlock stream_mixer_block_;
+  NgramBlock ngram_block_;
   SelfAttentionBlock attention_block_;
   LatentAttentionBlock latent_attention_block_;
   DeltaNetBlock delta_net_block_;

@@ -22,7 +22,6 @@
 #include "strata/generate/kernels/gated_activation.h"
 #include "strata/generate/kernels/rms_norm.h"
 #include "strata/generate/kernels/vector_math.h"
-#include "strata/generate/model/gated_activation.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/numerics/numerics.h"
 
@@ -175,7 +174,7 @@ void DeltaNetBlock::FinishRow(const GatedDeltaNet& net, int64_t i) {
     const absl::Span<float> of_head = read.subspan(head * size, size);
     RmsNorm(of_head, net.output_norm, graph_.norm_epsilon, of_head);
   }
-  ApplyGate(GatedActivation::kSilu,
+  ApplyGate(net.gate_activation,
             absl::MakeConstSpan(inputs_.row(i)).subspan(net.output_gate_at(), read.size()), read,
             read);
 }

@@ -1,8 +1,9 @@
 // Whole models against independent implementations: testdata/oracles, where arch has another
-// program's answers and families those of testdata/family_oracles.py.
+// program's answers and families those of testdata/family_oracles.py, and STRATA_TEST_DATA.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
@@ -40,24 +42,35 @@ class Recorder : public StepObserver {
   void OnLayerOutput(int layer, int64_t position, absl::Span<const float> x) override {
     outputs[{layer, position}] = std::vector<float>(x.begin(), x.end());
   }
+  void OnBlocksSelected(int layer, int64_t position, absl::Span<const int32_t> blocks) override {
+    selected[{layer, position}] = std::vector<int>(blocks.begin(), blocks.end());
+  }
 
   std::map<std::pair<int, int64_t>, std::vector<float>> outputs;
+  std::map<std::pair<int, int64_t>, std::vector<int>> selected;
 };
 
 TokenId ArgMax(absl::Span<const float> logits) {
   return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
+// Empty when STRATA_TEST_DATA would have to have it, and has not.
 std::string StemOf(const std::string& name) {
-  const std::string arch = "testdata/oracles/arch/" + name;
-  const std::string families = "testdata/oracles/families/" + name;
-  return std::ifstream(arch + ".json").good() ? arch : families;
+  const char* const data = std::getenv("STRATA_TEST_DATA");
+  for (const std::string& folder :
+       {std::string("testdata/oracles/arch"), std::string("testdata/oracles/families"),
+        absl::StrCat(data == nullptr ? "" : data, "/oracles/arch2")}) {
+    const std::string stem = absl::StrCat(folder, "/", name);
+    if (std::ifstream(stem + ".json").good()) return stem;
+  }
+  return "";
 }
 
 class EngineOracleTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     const std::string stem = StemOf(GetParam());
+    if (stem.empty()) GTEST_SKIP() << "STRATA_TEST_DATA names no folder with " << GetParam();
     answers_ = Json::parse(std::ifstream(stem + ".json"));
     model_ = std::make_unique<OpenModel>(stem + ".gguf");
     engine_ =
@@ -218,6 +231,23 @@ TEST_P(LongPromptOracleTest, BitsDependOnNeitherInstructionSetNorTheCutIntoSteps
   SetIsa(BestIsa());
 }
 
+TEST_P(LongPromptOracleTest, SelectsTheStoredBlocks) {
+  if (!answers_["long"].contains("qsa")) return;
+  const Json& answers = answers_["long"]["qsa"];
+  const auto prompt = answers_["long"]["prompt"].get<std::vector<TokenId>>();
+  FeedAll(prompt);
+  const int layer = answers["layer"].get<int>();
+  for (int64_t position = 0; position < std::ssize(prompt); ++position) {
+    EXPECT_EQ(recorder_.selected.contains({layer, position}),
+              position >= answers["first_position_that_drops"].get<int64_t>())
+        << position;
+  }
+  for (const auto& [position, blocks] : answers["kept_blocks"].items()) {
+    const std::pair<int, int64_t> at = {layer, std::stoi(position)};
+    EXPECT_EQ(recorder_.selected[at], blocks.get<std::vector<int>>()) << position;
+  }
+}
+
 std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
@@ -228,6 +258,8 @@ const std::vector<std::string>& Oracles() {
   static const auto* const names = new std::vector<std::string>{
       "qwen3moe", "llama", "olmoe", "granitemoe", "gpt-oss", "glm4moe", "deepseek2", "qwen3next",
       "qwen35moe", "lfm2moe", "gemma4",
+      // Of STRATA_TEST_DATA.
+      "qwen4exp",
       // Of testdata/family_oracles.py.
       "bailingmoe", "bailingmoe2", "deepseek", "deepseek2-expanded", "dots1", "ernie4_5",
       "ernie4_5-moe", "exaone-moe", "hunyuan-moe", "hy_v3", "mellum", "minimax-m2", "qwen2",
@@ -239,7 +271,10 @@ const std::vector<std::string>& Oracles() {
 TEST(FamilyListTest, NamesNoFamilyWithoutAnswers) {
   std::set<std::string> answered;
   for (const std::string& name : Oracles()) {
-    answered.insert(Json::parse(std::ifstream(StemOf(name) + ".json"))["arch"].get<std::string>());
+    const std::string stem = StemOf(name);
+    answered.insert(stem.empty()
+                        ? name
+                        : Json::parse(std::ifstream(stem + ".json"))["arch"].get<std::string>());
   }
   const std::set<std::string> listed = absl::StrSplit(ModelFamilyNames(), ", ");
   EXPECT_EQ(listed, answered);
@@ -247,7 +282,8 @@ TEST(FamilyListTest, NamesNoFamilyWithoutAnswers) {
 
 INSTANTIATE_TEST_SUITE_P(Families, EngineOracleTest, ::testing::ValuesIn(Oracles()), TestName);
 INSTANTIATE_TEST_SUITE_P(Families, LongPromptOracleTest,
-                         ::testing::Values("gpt-oss", "qwen3next", "qwen35moe", "gemma4"),
+                         ::testing::Values("gpt-oss", "qwen3next", "qwen35moe", "gemma4",
+                                           "qwen4exp"),
                          TestName);
 
 }  // namespace

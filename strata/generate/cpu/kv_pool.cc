@@ -13,13 +13,18 @@
 namespace strata {
 namespace {
 
+void DecodeRows(KvType type, const std::byte* rows, int64_t row_bytes, int size, int count,
+                float* to) {
+  for (int i = 0; i < count; ++i) {
+    DecodeKvRow(type, rows + i * row_bytes, absl::MakeSpan(to + int64_t{i} * size, size));
+  }
+}
+
 // `count` rows of `size` values, or the rows themselves where they are f32.
 const float* AsF32(KvType type, const std::byte* rows, int64_t row_bytes, int size, int count,
                    float* scratch) {
   if (type == KvType::kF32) return reinterpret_cast<const float*>(rows);
-  for (int i = 0; i < count; ++i) {
-    DecodeKvRow(type, rows + i * row_bytes, absl::MakeSpan(scratch + int64_t{i} * size, size));
-  }
+  DecodeRows(type, rows, row_bytes, size, count, scratch);
   return scratch;
 }
 
@@ -32,7 +37,8 @@ int64_t NumPages(int64_t num_positions) {
 KvPool::Layer KvPool::LayerOf(KvType type, const KvShape& shape) {
   return {.shape = shape,
           .key_bytes = KvRowBytes(type, shape.key_size),
-          .value_bytes = shape.values_in_keys ? 0 : KvRowBytes(type, shape.value_size)};
+          .value_bytes = shape.values_in_keys ? 0 : KvRowBytes(type, shape.value_size),
+          .index_bytes = KvRowBytes(type, shape.index_size)};
 }
 
 KvPool::KvPool(KvType type, const std::vector<KvShape>& layers) : type_(type) {
@@ -102,18 +108,63 @@ bool KvState::Store(int layer, int64_t position, absl::Span<const float> keys,
   return finite;
 }
 
+bool KvState::StoreIndex(int layer, int64_t position, absl::Span<const float> row) const {
+  const KvPool::Layer& to = pool_.layers_[layer];
+  CHECK_EQ(row.size(), static_cast<size_t>(to.shape.index_size));
+  return EncodeKvRow(pool_.type_, row,
+                     PageOf(to, position / KvPool::kPagePositions) + to.index_at() +
+                         position % KvPool::kPagePositions * to.index_bytes);
+}
+
+bool KvState::StoreBlockIndex(int layer, int64_t position, absl::Span<const float> row) const {
+  const KvPool::Layer& to = pool_.layers_[layer];
+  CHECK_EQ(row.size(), static_cast<size_t>(to.shape.index_size));
+  const int64_t block = position % KvPool::kPagePositions / to.shape.index_block;
+  return EncodeKvRow(
+      pool_.type_, row,
+      PageOf(to, position / KvPool::kPagePositions) + to.block_index_at() + block * to.index_bytes);
+}
+
 const float* KvState::Keys(int layer, int head, int64_t tile, int count, float* scratch) const {
   const KvPool::Layer& from = pool_.layers_[layer];
-  return AsF32(pool_.type_, PageOf(from, tile) + head * from.head_bytes(), from.key_bytes,
-               from.shape.key_size, count, scratch);
+  return AsF32(pool_.type_, KeysOf(from, head, tile), from.key_bytes, from.shape.key_size, count,
+               scratch);
 }
 
 const float* KvState::Values(int layer, int head, int64_t tile, int count, float* scratch) const {
   const KvPool::Layer& from = pool_.layers_[layer];
   CHECK(!from.shape.values_in_keys);
-  const std::byte* const keys = PageOf(from, tile) + head * from.head_bytes();
-  return AsF32(pool_.type_, keys + KvPool::kPagePositions * from.key_bytes, from.value_bytes,
-               from.shape.value_size, count, scratch);
+  return AsF32(pool_.type_, ValuesOf(from, head, tile), from.value_bytes, from.shape.value_size,
+               count, scratch);
+}
+
+const float* KvState::Indexes(int layer, int64_t position, int count, float* scratch) const {
+  const KvPool::Layer& from = pool_.layers_[layer];
+  return AsF32(pool_.type_,
+               PageOf(from, position / KvPool::kPagePositions) + from.index_at() +
+                   position % KvPool::kPagePositions * from.index_bytes,
+               from.index_bytes, from.shape.index_size, count, scratch);
+}
+
+const float* KvState::BlockIndexes(int layer, int64_t tile, int count, float* scratch) const {
+  const KvPool::Layer& from = pool_.layers_[layer];
+  return AsF32(pool_.type_, PageOf(from, tile) + from.block_index_at(), from.index_bytes,
+               from.shape.index_size, count, scratch);
+}
+
+void KvState::CopyKeys(int layer, int head, int64_t position, int count, float* to) const {
+  const KvPool::Layer& from = pool_.layers_[layer];
+  const std::byte* const rows = KeysOf(from, head, position / KvPool::kPagePositions) +
+                                position % KvPool::kPagePositions * from.key_bytes;
+  DecodeRows(pool_.type_, rows, from.key_bytes, from.shape.key_size, count, to);
+}
+
+void KvState::CopyValues(int layer, int head, int64_t position, int count, float* to) const {
+  const KvPool::Layer& from = pool_.layers_[layer];
+  CHECK(!from.shape.values_in_keys);
+  const std::byte* const rows = ValuesOf(from, head, position / KvPool::kPagePositions) +
+                                position % KvPool::kPagePositions * from.value_bytes;
+  DecodeRows(pool_.type_, rows, from.value_bytes, from.shape.value_size, count, to);
 }
 
 }  // namespace strata

@@ -24,6 +24,10 @@ struct KvShape {
   int value_size = 0;
   // The values are the first value_size values of the keys, and are kept once.
   bool values_in_keys = false;
+  // Beside keys and values, for all heads together: an index row of this size for each position,
+  // and one for each block of positions. 0: none.
+  int index_size = 0;
+  int index_block = 1;  // Positions of a block; divides KvPool::kPagePositions.
 
   // Of a value as KvState::Values shows it, to the next position's.
   int value_stride() const { return values_in_keys ? key_size : value_size; }
@@ -50,15 +54,21 @@ class KvPool {
  private:
   friend class KvState;
 
-  // Within a page, from offset on: of each head kPagePositions keys, then as many values.
+  // Within a page, from offset on: of each head kPagePositions keys, then as many values; then the
+  // index rows of positions, and those of blocks.
   struct Layer {
     KvShape shape;
     int64_t key_bytes = 0;
     int64_t value_bytes = 0;
+    int64_t index_bytes = 0;  // Of a row.
     int64_t offset = 0;
 
     int64_t head_bytes() const { return kPagePositions * (key_bytes + value_bytes); }
-    int64_t bytes() const { return shape.num_heads * head_bytes(); }
+    int64_t index_at() const { return shape.num_heads * head_bytes(); }
+    int64_t block_index_at() const { return index_at() + kPagePositions * index_bytes; }
+    int64_t bytes() const {
+      return block_index_at() + kPagePositions / shape.index_block * index_bytes;
+    }
   };
   static Layer LayerOf(KvType type, const KvShape& shape);
 
@@ -89,15 +99,33 @@ class KvState {
   [[nodiscard]] bool Store(int layer, int64_t position, absl::Span<const float> keys,
                            absl::Span<const float> values) const;
 
+  // An index row: of a position, or of the block that begins at one. False as Store.
+  [[nodiscard]] bool StoreIndex(int layer, int64_t position, absl::Span<const float> row) const;
+  [[nodiscard]] bool StoreBlockIndex(int layer, int64_t position,
+                                     absl::Span<const float> row) const;
+
   // Rows of one head at positions [tile * kPagePositions, + count) one after the other: in the
   // pool itself if it holds f32, else in `scratch`, which holds count rows.
   const float* Keys(int layer, int head, int64_t tile, int count, float* scratch) const;
   // Where keys and values are apart.
   const float* Values(int layer, int head, int64_t tile, int count, float* scratch) const;
+  // The same of the index rows of `count` positions from this one on, or of the first `count`
+  // blocks of a tile. Those of one tile only.
+  const float* Indexes(int layer, int64_t position, int count, float* scratch) const;
+  const float* BlockIndexes(int layer, int64_t tile, int count, float* scratch) const;
+  // Copies rows of one head at `count` positions of one tile, from this one on.
+  void CopyKeys(int layer, int head, int64_t position, int count, float* to) const;
+  void CopyValues(int layer, int head, int64_t position, int count, float* to) const;
 
  private:
   std::byte* PageOf(const KvPool::Layer& layer, int64_t tile) const {
     return pool_.pages_[pages_[tile]].get() + layer.offset;
+  }
+  const std::byte* KeysOf(const KvPool::Layer& layer, int head, int64_t tile) const {
+    return PageOf(layer, tile) + head * layer.head_bytes();
+  }
+  const std::byte* ValuesOf(const KvPool::Layer& layer, int head, int64_t tile) const {
+    return KeysOf(layer, head, tile) + KvPool::kPagePositions * layer.key_bytes;
   }
 
   KvPool& pool_;

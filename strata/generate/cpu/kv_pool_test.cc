@@ -130,6 +130,42 @@ TEST_P(KvPoolTest, SequencesShareItAndKeepTheirOwn) {
   EXPECT_EQ(pool_.bytes(), three_pages) << "pages are used again";
 }
 
+TEST_P(KvPoolTest, IndexRowsOfPositionsAndOfBlocksAreKeptBesideKeysAndValues) {
+  constexpr int kIndexSize = 33;
+  KvShape shape = shape_;
+  shape.index_size = kIndexSize;
+  shape.index_block = 4;
+  KvPool pool(GetParam(), {shape_, shape});
+  KvState state(pool);
+  state.Reserve(130);
+  const auto index_of = [&](int64_t position) {
+    const std::vector<float> row = Rows(position, kIndexSize, 1.0f);
+    return std::vector<float>(row.begin(), row.begin() + kIndexSize);
+  };
+  for (int64_t position = 0; position < 130; ++position) {
+    ASSERT_TRUE(
+        state.Store(1, position, Rows(position, kKeySize, 1.0f), Rows(position, kValueSize, 1.0f)));
+    ASSERT_TRUE(state.StoreIndex(1, position, index_of(position)));
+    if (position % 4 != 3) continue;
+    ASSERT_TRUE(state.StoreBlockIndex(1, position - 3, index_of(-position)));
+  }
+  std::vector<float> scratch(64 * kIndexSize);
+  const auto expect_rows = [&](const float* rows, const std::vector<int64_t>& seeds) {
+    for (size_t i = 0; i < seeds.size(); ++i) {
+      const std::vector<float> row(rows + i * kIndexSize, rows + (i + 1) * kIndexSize);
+      EXPECT_THAT(row, Pointwise(testing::FloatNear(Tolerance()), index_of(seeds[i])));
+    }
+  };
+  expect_rows(state.Indexes(1, 76, 4, scratch.data()), {76, 77, 78, 79});
+  expect_rows(state.BlockIndexes(1, 1, 2, scratch.data()), {-67, -71});
+  std::vector<float> keys(2 * kKeySize);
+  state.CopyKeys(1, 2, 126, 2, keys.data());
+  const std::vector<float> last = Rows(127, kKeySize, 1.0f);
+  EXPECT_THAT(std::vector<float>(keys.begin() + kKeySize, keys.end()),
+              Pointwise(testing::FloatNear(Tolerance()),
+                        std::vector<float>(last.begin() + 2 * kKeySize, last.end())));
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, KvPoolTest,
                          ::testing::Values(KvType::kF32, KvType::kF16, KvType::kInt8));
 

@@ -24,6 +24,7 @@
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_delta_net.h"
 #include "strata/generate/testing/random_model.h"
+#include "strata/generate/testing/random_streams.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
@@ -45,7 +46,9 @@ class RecurrentEngineTest : public testing::TestWithParam<std::string> {
  protected:
   RecurrentEngineTest()
       : model_(GetParam() == "random" ? RandomDeltaNet({.type = BlockType::kQ4_K}).Write("random")
-                                      : "testdata/oracles/arch/" + GetParam() + ".gguf") {}
+               : GetParam() == "streams"
+                   ? RandomStreams({.type = BlockType::kQ4_K}).Write("streams")
+                   : "testdata/oracles/arch/" + GetParam() + ".gguf") {}
   void TearDown() override { SetIsa(BestIsa()); }
 
   std::unique_ptr<CpuEngine> MakeEngine(const EngineOptions& options = {}) {
@@ -269,8 +272,18 @@ TEST(DeltaNetFormsTest, FusedProjectionsAreTheSameModel) {
   EXPECT_TRUE(logits[0] == logits[1]);
 }
 
+TEST(TableOfRowsTest, ATokenTouchesARowForEachHead) {
+  const OpenModel model(RandomStreams().Write("counted"));
+  CpuEngine engine(*model.file, model.graph, {});
+  Sequence sequence(engine);
+  ASSERT_TRUE(sequence.Feed(TextOf(7), {}).ok());
+  EXPECT_EQ(engine.counters().table_rows, 7 * 4);
+  ASSERT_TRUE(sequence.Feed({1}, {}).ok());
+  EXPECT_EQ(engine.counters().table_rows, 8 * 4);
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, RecurrentEngineTest,
-                         testing::Values("random", "qwen3next", "qwen35moe", "lfm2moe"));
+                         testing::Values("random", "streams", "qwen3next", "qwen35moe", "lfm2moe"));
 
 }  // namespace
 }  // namespace strata

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,6 +15,7 @@
 #include "strata/generate/blocks/activation_form.h"
 #include "strata/generate/cpu/activation_batch.h"
 #include "strata/generate/cpu/attention.h"
+#include "strata/generate/cpu/block_selector.h"
 #include "strata/generate/cpu/cpu_row.h"
 #include "strata/generate/cpu/kv_pool.h"
 #include "strata/generate/cpu/product_job.h"
@@ -29,9 +31,14 @@
 namespace strata {
 
 KvShape KvShapeOf(const SelfAttention& attention) {
-  return {.num_heads = attention.num_kv_heads,
-          .key_size = attention.key_size,
-          .value_size = attention.value_size};
+  KvShape shape = {.num_heads = attention.num_kv_heads,
+                   .key_size = attention.key_size,
+                   .value_size = attention.value_size};
+  if (attention.indexer.has_value()) {
+    shape.index_size = attention.indexer->head_size;
+    shape.index_block = attention.indexer->block_size;
+  }
+  return shape;
 }
 
 SelfAttentionBlock::SelfAttentionBlock(const ModelGraph& graph,
@@ -40,6 +47,7 @@ SelfAttentionBlock::SelfAttentionBlock(const ModelGraph& graph,
       rotary_(rotary),
       pool_(pool),
       job_(pool),
+      selector_(graph.norm_epsilon, pool),
       attention_of_worker_(pool.num_threads()),
       attended_batch_(pool) {}
 
@@ -51,6 +59,9 @@ int64_t SelfAttentionBlock::WorkspaceBytes(const SelfAttention& attention, int64
          Rows::BytesFor(num_rows, int64_t{attention.num_kv_heads} * attention.key_size) +
          Rows::BytesFor(num_rows, int64_t{attention.num_kv_heads} * attention.value_size) +
          Rows::BytesFor(num_rows, attended) +
+         (attention.indexer.has_value()
+              ? BlockSelector::WorkspaceBytes(*attention.indexer, num_rows)
+              : 0) +
          num_rows *
              ActivationBuffer::BytesFor(*ActivationFormOf(attention.output.weights.type), attended);
 }
@@ -66,9 +77,13 @@ absl::Status SelfAttentionBlock::Run(const SelfAttention& attention, int layer,
   } else {
     RETURN_IF_ERROR(job_.AddLinear(attention.value, x, values_));
   }
+  if (attention.indexer.has_value()) {
+    RETURN_IF_ERROR(selector_.AddProducts(*attention.indexer, x, job_));
+  }
   RETURN_IF_ERROR(job_.Run());
   if (attention.has_gate) SplitGates(attention);
   RETURN_IF_ERROR(StoreKeysAndValues(attention, layer, rows));
+  if (attention.indexer.has_value()) RETURN_IF_ERROR(SelectBlocks(attention, layer, rows));
   Attend(attention, layer, rows);
   attended_batch_.Assign(attended_);
   job_.Clear();
@@ -138,6 +153,18 @@ absl::Status SelfAttentionBlock::StoreKeysAndValues(const SelfAttention& attenti
       absl::StrCat("a key or a value of ", attention.key.name, " for the KV cache"));
 }
 
+absl::Status SelfAttentionBlock::SelectBlocks(const SelfAttention& attention, int layer,
+                                              absl::Span<const CpuRow> rows) {
+  BlockSelector::Turn turn;
+  if (attention.rotation != SelfAttention::kNoRotation) {
+    turn = {.pairing = graph_.rotations[attention.rotation].pairing,
+            .table = &rotary_[attention.rotation]};
+  }
+  RETURN_IF_ERROR(selector_.Store(*attention.indexer, turn, layer, rows));
+  selector_.Select(*attention.indexer, layer, rows);
+  return absl::OkStatus();
+}
+
 void SelfAttentionBlock::OpenGates(const SelfAttention& attention, int first_head, int64_t i) {
   const int group = attention.num_heads / attention.num_kv_heads;
   const size_t size = attention.value_size;
@@ -162,9 +189,17 @@ void SelfAttentionBlock::Attend(const SelfAttention& attention, int layer,
       const int64_t i = item / attention.num_kv_heads;
       const int first_head = static_cast<int>(item % attention.num_kv_heads) * group;
       const CpuRow& row = rows[static_cast<size_t>(i)];
-      attention_of_worker_[piece.worker].Attend(shape, *row.kv, layer,
-                                                {first_head, first_head + group}, row.position,
-                                                queries_.row(i), attention.sinks, attended_.row(i));
+      const Attention::Heads heads = {first_head, first_head + group};
+      const std::optional<BlockSelection> selection =
+          attention.indexer.has_value() ? selector_.Of(i) : std::nullopt;
+      Attention& worker = attention_of_worker_[piece.worker];
+      if (selection.has_value()) {
+        worker.AttendTo(*selection, shape, *row.kv, layer, heads, row.position, queries_.row(i),
+                        attention.sinks, attended_.row(i));
+      } else {
+        worker.Attend(shape, *row.kv, layer, heads, row.position, queries_.row(i), attention.sinks,
+                      attended_.row(i));
+      }
       if (attention.has_gate) OpenGates(attention, first_head, i);
     }
   });

@@ -1,5 +1,5 @@
 // The self-attention of a layer for a batch of rows: projections, norms of queries and keys,
-// rotation, the KV pool, attention, output projection.
+// rotation, the KV pool, the choice of what is seen, attention, output projection.
 //
 // Keys and values of the whole batch are stored before any row attends, so what a row sees does not
 // depend on the batch that it came in. Used by one thread, which shares the work over the pool.
@@ -14,6 +14,7 @@
 #include "strata/core/thread_pool.h"
 #include "strata/generate/cpu/activation_batch.h"
 #include "strata/generate/cpu/attention.h"
+#include "strata/generate/cpu/block_selector.h"
 #include "strata/generate/cpu/cpu_row.h"
 #include "strata/generate/cpu/kv_pool.h"
 #include "strata/generate/cpu/product_job.h"
@@ -35,8 +36,10 @@ class SelfAttentionBlock {
 
   int64_t workspace_bytes() const {
     return queries_.bytes() + gated_queries_.bytes() + keys_.bytes() + values_.bytes() +
-           attended_.bytes() + attended_batch_.bytes();
+           attended_.bytes() + attended_batch_.bytes() + selector_.workspace_bytes();
   }
+  // Of the last Run, which had an indexer.
+  const BlockSelector& selector() const { return selector_; }
   // For so many rows.
   static int64_t WorkspaceBytes(const SelfAttention& attention, int64_t num_rows);
 
@@ -50,6 +53,8 @@ class SelfAttentionBlock {
                     int64_t position, absl::Span<float> heads) const;
   absl::Status StoreKeysAndValues(const SelfAttention& attention, int layer,
                                   absl::Span<const CpuRow> rows);
+  absl::Status SelectBlocks(const SelfAttention& attention, int layer,
+                            absl::Span<const CpuRow> rows);
   // Of the heads that share a key and value head, from this one on, in row i.
   void OpenGates(const SelfAttention& attention, int first_head, int64_t i);
   void Attend(const SelfAttention& attention, int layer, absl::Span<const CpuRow> rows);
@@ -58,6 +63,7 @@ class SelfAttentionBlock {
   const std::vector<RotaryTable>& rotary_;
   ThreadPool& pool_;
   ProductJob job_;
+  BlockSelector selector_;
   std::vector<Attention> attention_of_worker_;
   Rows queries_, keys_, values_, attended_;
   Rows gated_queries_;  // Of each head its query, then its gate; unused without gates.

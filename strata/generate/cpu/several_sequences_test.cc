@@ -21,6 +21,7 @@
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_delta_net.h"
 #include "strata/generate/testing/random_model.h"
+#include "strata/generate/testing/random_streams.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
@@ -145,6 +146,12 @@ TEST(SeveralSequencesTest, EachHasTheBitsThatItHasAloneWithARecurrentState) {
   const OpenModel model(
       RandomDeltaNet({.type = BlockType::kQ4_K, .vocabulary = kVocabulary}).Write("recurrent"));
   ExpectTheBitsOfEachAlone(model, {KvType::kF32});
+}
+
+TEST(SeveralSequencesTest, EachHasTheBitsThatItHasAloneWithStreamsBlocksAndATable) {
+  const OpenModel model(
+      RandomStreams({.type = BlockType::kQ4_K, .vocabulary = kVocabulary}).Write("streams"));
+  ExpectTheBitsOfEachAlone(model, {KvType::kF16});
 }
 
 TEST(SeveralSequencesTest, AStepThatFailsFeedsNoneOfThem) {

@@ -14,6 +14,10 @@ class StepObserver {
   virtual ~StepObserver() = default;
   // The state of the row at `position` after the layer.
   virtual void OnLayerOutput(int layer, int64_t position, absl::Span<const float> x) = 0;
+  // The blocks of keys, ascending, that the row at `position` attends to in a layer where it does
+  // not see all.
+  virtual void OnBlocksSelected(int /*layer*/, int64_t /*position*/,
+                                absl::Span<const int32_t> /*blocks*/) {}
 };
 
 }  // namespace strata

@@ -54,6 +54,9 @@ FaultReport CudaOperations::InputOf(absl::string_view name) {
   return Report(absl::StrCat("the input of ", name));
 }
 
+absl::Status CudaOperations::AddNgrams(const NgramEmbedding& /*ngrams*/) {
+  return absl::UnimplementedError("a table of n-grams on a GPU");
+}
 absl::Status CudaOperations::Mix(int /*layer*/, const Residual& /*residual*/,
                                  const LatentAttention& /*attention*/) {
   return absl::UnimplementedError("latent attention on a GPU");

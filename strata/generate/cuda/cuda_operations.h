@@ -30,6 +30,7 @@ class CudaOperations : public LayerOps {
 
   using LayerOps::Mix;
   // Of models that CheckKernelsRun refuses: never called.
+  absl::Status AddNgrams(const NgramEmbedding& ngrams) override;
   absl::Status Mix(int layer, const Residual& residual, const LatentAttention& attention) override;
   absl::Status Mix(int layer, const Residual& residual, const GatedDeltaNet& net) override;
   absl::Status Mix(int layer, const Residual& residual,

@@ -27,6 +27,7 @@ class MixerCheck {
   explicit MixerCheck(int layer) : layer_(layer) {}
 
   absl::Status operator()(const SelfAttention& attention) const {
+    if (attention.indexer.has_value()) return CannotRun(layer_, "attention to chosen blocks");
     if (attention.has_gate) return CannotRun(layer_, "gated attention");
     if (attention.values_are_keys) return CannotRun(layer_, "values that are keys");
     if (attention.norms_values) return CannotRun(layer_, "norms of values");
@@ -75,6 +76,11 @@ absl::Status CheckLayer(int index, const Layer& layer) {
 }  // namespace
 
 absl::Status CheckKernelsRun(const ModelGraph& graph) {
+  if (graph.num_streams > 1) {
+    return absl::UnimplementedError(
+        absl::StrCat("no GPU kernels yet for a state of ", graph.num_streams, " streams"));
+  }
+  if (graph.ngrams.has_value()) return CannotRun(graph.ngrams->layer, "a table of n-grams");
   for (int layer = 0; layer < static_cast<int>(graph.layers.size()); ++layer) {
     RETURN_IF_ERROR(CheckLayer(layer, graph.layers[layer]));
   }

@@ -43,6 +43,17 @@ TEST(CudaSupportTest, EachPartThatHasNoneIsEnough) {
   experts.activation = GatedActivation::kSilu;
   experts.norms.emplace();
   EXPECT_TRUE(absl::IsUnimplemented(CheckKernelsRun(model.graph)));
+  experts.norms.reset();
+  auto& attention = std::get<SelfAttention>(model.graph.layers[0].mixer);
+  attention.indexer.emplace();
+  EXPECT_TRUE(absl::IsUnimplemented(CheckKernelsRun(model.graph)));
+  attention.indexer.reset();
+  model.graph.ngrams.emplace();
+  EXPECT_TRUE(absl::IsUnimplemented(CheckKernelsRun(model.graph)));
+  model.graph.ngrams.reset();
+  EXPECT_TRUE(CheckKernelsRun(model.graph).ok());
+  model.graph.num_streams = 4;
+  EXPECT_TRUE(absl::IsUnimplemented(CheckKernelsRun(model.graph)));
 }
 
 }  // namespace

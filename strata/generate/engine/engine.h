@@ -60,6 +60,7 @@ class Engine {
   struct Counters {
     int64_t routed = 0;        // (row, layer, rank) entries.
     int64_t expert_bytes = 0;  // Read for them: an expert once in a step and layer.
+    int64_t table_rows = 0;    // Looked up in a table of n-grams.
   };
   struct Hardware {
     std::string kind;     // "cpu", "cuda".

@@ -12,6 +12,7 @@
 #include "strata/core/cli/progress.h"
 #include "strata/core/file_mapping.h"
 #include "strata/core/gguf/gguf_file.h"
+#include "strata/core/gguf/gguf_shard.h"
 #include "strata/core/gguf/gguf_tensor.h"
 #include "strata/core/gguf/tensor_place.h"
 
@@ -33,6 +34,26 @@ int64_t AvailableBytes() {
     if (name == "MemAvailable:") return kib * 1024;
   }
   return 0;
+}
+
+// A shard without its tables.
+std::vector<Bytes> PartsOf(const GgufShard& shard) {
+  std::vector<const GgufTensor*> tables;
+  for (const GgufTensor& tensor : shard.tensors()) {
+    if (ClassifyTensor(tensor.name).kind == TensorKind::kTable) tables.push_back(&tensor);
+  }
+  std::sort(tables.begin(), tables.end(), [](const GgufTensor* a, const GgufTensor* b) {
+    return a->file_offset < b->file_offset;
+  });
+  const Bytes all = shard.mapping().bytes();
+  std::vector<Bytes> parts;
+  size_t begin = 0;
+  for (const GgufTensor* const table : tables) {
+    parts.push_back(all.subspan(begin, static_cast<size_t>(table->file_offset) - begin));
+    begin = static_cast<size_t>(table->file_offset + table->bytes);
+  }
+  parts.push_back(all.subspan(begin));
+  return parts;
 }
 
 void Touch(Bytes bytes) {
@@ -60,7 +81,8 @@ void Read(absl::Span<const Bytes> parts) {
 void WarmUp(const GgufFile& file) {
   std::vector<Bytes> parts;
   for (const std::unique_ptr<GgufShard>& shard : file.shards()) {
-    parts.push_back(shard->mapping().bytes());
+    const std::vector<Bytes> of_shard = PartsOf(*shard);
+    parts.insert(parts.end(), of_shard.begin(), of_shard.end());
   }
   Read(parts);
 }
@@ -68,7 +90,9 @@ void WarmUp(const GgufFile& file) {
 void WarmUpPack(const GgufFile& file, const FileMapping& experts) {
   std::vector<Bytes> parts;
   for (const GgufTensor& tensor : file.tensors()) {
-    if (ClassifyTensor(tensor.name).kind != TensorKind::kExpert) parts.push_back(file.Data(tensor));
+    const TensorKind kind = ClassifyTensor(tensor.name).kind;
+    if (kind == TensorKind::kExpert || kind == TensorKind::kTable) continue;
+    parts.push_back(file.Data(tensor));
   }
   parts.push_back(experts.bytes());
   Read(parts);

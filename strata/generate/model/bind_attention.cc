@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "strata/core/gguf/model_config.h"
+#include "strata/generate/model/bind_block_indexer.h"
 #include "strata/generate/model/model_family.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/model/tensor_binder.h"
@@ -152,6 +153,7 @@ SelfAttention BindSelfAttention(const ModelConfig& config, const ModelFamily& fa
       block + "attn_output", int64_t{attention.num_heads} * attention.value_size,
       config.embedding_length, family.needs_biases ? Need::kRequired : Need::kOptional);
   BindNorms(block, config, family, binder, attention);
+  attention.indexer = BindBlockIndexer(config, layer, binder);
   if (family.needs_sinks) {
     attention.sinks = binder.Values(block + "attn_sinks.weight", {attention.num_heads});
   }

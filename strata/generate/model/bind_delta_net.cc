@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "strata/core/gguf/model_config.h"
 #include "strata/generate/model/bind_convolution.h"
+#include "strata/generate/model/gated_activation.h"
 #include "strata/generate/model/model_family.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/model/tensor_binder.h"
@@ -141,7 +142,9 @@ bool IsDeltaNet(const ModelConfig& config, int layer) {
 GatedDeltaNet BindDeltaNet(const ModelConfig& config, const ModelFamily& family, int layer,
                            TensorBinder& binder) {
   if (!CheckHeads(config.recurrent, layer, binder)) return {};
-  return DeltaNetBinder(config, layer, binder).Bind(family.tiles_value_heads);
+  GatedDeltaNet net = DeltaNetBinder(config, layer, binder).Bind(family.tiles_value_heads);
+  if (family.gates_delta_net_by_sigmoid) net.gate_activation = GatedActivation::kSigmoid;
+  return net;
 }
 
 }  // namespace strata

@@ -27,8 +27,10 @@
 #include "strata/generate/model/bind_delta_net.h"
 #include "strata/generate/model/bind_feed_forward.h"
 #include "strata/generate/model/bind_latent_attention.h"
+#include "strata/generate/model/bind_ngrams.h"
 #include "strata/generate/model/bind_rotation.h"
 #include "strata/generate/model/bind_short_convolution.h"
+#include "strata/generate/model/bind_streams.h"
 #include "strata/generate/model/model_family.h"
 #include "strata/generate/model/model_graph.h"
 #include "strata/generate/model/tensor_binder.h"
@@ -57,11 +59,14 @@ absl::Status CheckNothingIsLeftOut(const GgufFile& file, const ModelConfig& conf
       {"attention.clamp_kqv", config.attention.clamp_kqv != 0},
       {"attention.shared_kv_layers", config.attention.shared_kv_layers != 0},
       {"attention.temperature_scale", config.attention.temperature_scale != 0},
-      {"attention.indexer.top_k", config.attention.indexer_top_k != 0},
+      {"attention.indexer.top_k",
+       config.attention.indexer_top_k != 0 && config.attention.compress_ratios.empty()},
       {"attn_logit_softcapping", config.scales.attn_logit_softcapping != 0},
       {"router_logit_softcapping", config.scales.router_logit_softcapping != 0},
-      {"hyper_connection.count", config.streams.hyper_connection_count != 0},
-      {"embedding_length_per_layer_input", config.streams.embedding_length_per_layer_input != 0},
+      {"hyper_connection.count",
+       config.streams.hyper_connection_count != 0 && config.streams.hyper_connection_low_rank == 0},
+      {"embedding_length_per_layer_input",
+       config.streams.embedding_length_per_layer_input != 0 && config.ngrams.layers.empty()},
       {"expert_chunk_feed_forward_length", config.experts.chunk_feed_forward_length != 0},
       {"expert_latent_length", config.experts.latent_length != 0},
       {"hash_layer_count", config.experts.hash_layer_count != 0},
@@ -113,6 +118,7 @@ class ModelBinder {
     for (int layer = 0; layer < config_.trunk_layers() && binder_.status().ok(); ++layer) {
       graph.layers.push_back(BindLayer(layer, binder_));
     }
+    if (!config_.ngrams.layers.empty()) graph.ngrams = BindNgrams(file_, config_, binder_);
     RETURN_IF_ERROR(binder_.status());
     graph.experts = layout_;
     BindNextTokenBlocks(graph);
@@ -130,6 +136,7 @@ class ModelBinder {
                                                      : OneIfZero(config_.scales.embedding);
     graph.logit_cap = static_cast<float>(config_.scales.final_logit_softcapping);
     graph.logit_scale = OneIfZero(config_.scales.logit);
+    graph.num_streams = NumStreams(config_, binder_);
     rotations_ = BindRotations(config_, family_, binder_);
     graph.rotations = rotations_.all;
   }
@@ -140,7 +147,12 @@ class ModelBinder {
       graph.vocabulary = embedding->all_dims[1];
     }
     graph.embedding = binder_.Table("token_embd.weight", graph.width, graph.vocabulary);
-    graph.output_norm = binder_.Values(absl::StrCat(family_.output_norm, ".weight"), {graph.width});
+    if (graph.num_streams > 1) {
+      graph.output_mixer = BindStreamMixer(config_, "output_hc", /*has_inject=*/false, binder_);
+    } else {
+      graph.output_norm =
+          binder_.Values(absl::StrCat(family_.output_norm, ".weight"), {graph.width});
+    }
     const bool tied = !family_.needs_output && !binder_.Has("output.weight");
     graph.output = binder_.Matrix(tied ? "token_embd" : "output", graph.width, graph.vocabulary);
   }
@@ -148,10 +160,9 @@ class ModelBinder {
   Layer BindLayer(int layer, TensorBinder& binder) {
     const std::string block = absl::StrCat("blk.", layer, ".");
     Layer bound;
-    bound.mixer_residual = BindResidual(block + "attn_norm.weight", binder);
+    bound.mixer_residual = BindResidual(block, "attn_norm", "hc_attn", binder);
     bound.mixer = BindMixer(layer, binder);
-    bound.feed_forward_residual =
-        BindResidual(absl::StrCat(block, family_.feed_forward_norm, ".weight"), binder);
+    bound.feed_forward_residual = BindResidual(block, family_.feed_forward_norm, "hc_ffn", binder);
     if (family_.norms_and_scales_results) BindResults(block, binder, bound);
     if (layout_.HasExperts(layer)) {
       bound.feed_forward = BindExperts(file_, config_, layout_, family_, layer, binder);
@@ -188,8 +199,15 @@ class ModelBinder {
                              binder);
   }
 
-  Residual BindResidual(const std::string& norm, TensorBinder& binder) {
-    return {.norm_before = binder.Values(norm, {config_.embedding_length}),
+  // From a norm, or from a mixer where there are streams.
+  Residual BindResidual(const std::string& block, absl::string_view norm, absl::string_view mixer,
+                        TensorBinder& binder) {
+    if (config_.streams.hyper_connection_count > 0) {
+      return {.streams = BindStreamMixer(config_, absl::StrCat(block, mixer),
+                                         /*has_inject=*/true, binder)};
+    }
+    return {.norm_before =
+                binder.Values(absl::StrCat(block, norm, ".weight"), {config_.embedding_length}),
             .scale = OneIfZero(config_.scales.residual)};
   }
 

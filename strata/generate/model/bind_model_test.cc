@@ -29,6 +29,7 @@
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_delta_net.h"
 #include "strata/generate/testing/random_model.h"
+#include "strata/generate/testing/random_streams.h"
 
 namespace strata {
 namespace {
@@ -369,6 +370,63 @@ TEST(BindModelTest, NamesWhatAFileWithADensePartBesideExpertsHasLost) {
   ExpectRefused({.architecture = "gemma4",
                  .numbers = {{"attention.sliding_window", 8}, {"attention.shared_kv_layers", 2}}},
                 "hparams", "gemma4.attention.shared_kv_layers");
+}
+
+RandomModel StreamsWithout(const std::string& name) {
+  return RandomStreams({.edit = [name](std::vector<RandomModel::Tensor>& tensors) {
+    for (RandomModel::Tensor& tensor : tensors) {
+      if (tensor.name == name) tensor.name = "other";
+    }
+  }});
+}
+
+TEST(BindModelTest, StreamsHaveMixersInPlaceOfNorms) {
+  const ModelGraph graph = BindOk(RandomStreams());
+  EXPECT_EQ(graph.num_streams, 3);
+  EXPECT_THAT(graph.output_norm, IsEmpty());
+  EXPECT_FALSE(graph.output_mixer->inject.has_value());
+  const Residual& residual = graph.layers[1].mixer_residual;
+  EXPECT_THAT(residual.norm_before, IsEmpty());
+  EXPECT_EQ(residual.streams->inject->weights.rows, 3);
+  EXPECT_EQ(residual.streams->down.scale, 1.0f / 3);
+  const auto& attention = std::get<SelfAttention>(graph.layers[1].mixer);
+  EXPECT_EQ(attention.indexer->num_kept, 4);
+  EXPECT_EQ(graph.ngrams->heads.size(), 4u);
+  EXPECT_EQ(graph.ngrams->convolution.dilation, 3);
+  EXPECT_EQ(std::get<GatedDeltaNet>(graph.layers[0].mixer).gate_activation,
+            GatedActivation::kSigmoid);
+}
+
+TEST(BindModelTest, NamesWhatAFileWithStreamsHasLost) {
+  for (const std::string name :
+       {"blk.0.hc_attn_norm.weight", "blk.1.hc_ffn_down.weight", "blk.1.hc_attn_up.weight",
+        "blk.0.hc_ffn_inject.weight", "output_hc_up.weight", "blk.1.indexer.q_norm.weight",
+        "blk.1.indexer.k_proj.weight", "blk.0.ple_norm_conv.weight", "blk.0.ple_conv1d.weight"}) {
+    ExpectRefused(StreamsWithout(name), "tensor_missing", name);
+  }
+  ExpectRefused(StreamsWithout("per_layer_token_embd.weight"), "tensor_missing",
+                "MODEL.gguf,TABLE.gguf");
+}
+
+TEST(BindModelTest, RefusesNumbersOfStreamsBlocksAndTablesThatCannotBe) {
+  const auto with = [](const char* key, uint32_t value) {
+    return RandomStreams({.numbers = {{key, value}}});
+  };
+  ExpectRefused(with("hyper_connection.count", 1), "hparams", "hyper_connection.count");
+  ExpectRefused(with("attention.indexer.top_k", 18), "hparams", "top_k 18");
+  ExpectRefused(with("attention.indexer.key_length", 32), "hparams", "key_length 32");
+  ExpectRefused(with("ple.ngram_size", 4), "hparams", "ngram_size");
+  ExpectRefused(with("embedding_length_per_layer_input", 32), "hparams", "256 values");
+  const auto with_array = [](const char* key, const std::vector<uint64_t>& values) {
+    return RandomStreams({.arrays = {{key, values}}});
+  };
+  ExpectRefused(with_array("attention.compress_ratios", {0, 3}), "hparams", "compress_ratios is 3");
+  ExpectRefused(with_array("attention.compress_ratios", {0}), "hparams", "1 elements");
+  ExpectRefused(with_array("ple.layers", {2}), "hparams", "ple.layers");
+  ExpectRefused(with_array("ple.head_vocab_sizes", {97, 101, 103, 116}), "hparams",
+                "116 rows from 301 on");
+  ExpectRefused(with_array("ple.head_offsets", {0, 97, 198, ~uint64_t{0}}), "hparams",
+                "head_offsets");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -25,6 +26,10 @@ void Add(const SelfAttention& attention, Reads& reads) {
   Add(attention.query, reads);
   Add(attention.key, reads);
   if (!attention.values_are_keys) Add(attention.value, reads);
+  if (attention.indexer.has_value()) {
+    Add(attention.indexer->query, reads);
+    Add(attention.indexer->key, reads);
+  }
   Add(attention.output, reads);
 }
 
@@ -60,14 +65,28 @@ void Add(const MixtureOfExperts& experts, Reads& reads) {
   if (experts.shared_gate.has_value()) Add(*experts.shared_gate, reads);
 }
 
+void Add(const std::optional<StreamMixer>& mixer, Reads& reads) {
+  if (!mixer.has_value()) return;
+  Add(mixer->down, reads);
+  Add(mixer->up, reads);
+  if (mixer->inject.has_value()) Add(*mixer->inject, reads);
+}
+
 }  // namespace
 
 std::vector<WeightBytes> DenseReads(const ModelGraph& graph) {
   std::vector<WeightBytes> reads;
   for (const Layer& layer : graph.layers) {
+    if (graph.ngrams.has_value() && &layer == &graph.layers[graph.ngrams->layer]) {
+      Add(graph.ngrams->key, reads);
+      Add(graph.ngrams->value, reads);
+    }
+    Add(layer.mixer_residual.streams, reads);
     std::visit([&](const auto& mixer) { Add(mixer, reads); }, layer.mixer);
+    Add(layer.feed_forward_residual.streams, reads);
     std::visit([&](const auto& part) { Add(part, reads); }, layer.feed_forward);
   }
+  Add(graph.output_mixer, reads);
   reads.push_back(BytesOf(graph.output.weights));
   return reads;
 }

@@ -1,5 +1,5 @@
 // Which bytes of weights every step of one token reads: the matrices that all tokens meet. Vectors
-// (norms, biases) and the row of the embedding are left out, and so are the routed experts.
+// (norms, biases) and rows of the embedding and of a table of n-grams are left out, and so are the routed experts.
 #ifndef STRATA_GENERATE_MODEL_DENSE_READS_H_
 #define STRATA_GENERATE_MODEL_DENSE_READS_H_
 

@@ -23,6 +23,9 @@ class LayerOps {
   // x = embedding of each row's token.
   virtual absl::Status Embed(const ModelGraph& graph) = 0;
 
+  // x = x + what the last few tokens say together, of models that have it.
+  virtual absl::Status AddNgrams(const NgramEmbedding& ngrams) = 0;
+
   // x = the residual rule around a mixer, which adds the rows to its state; one for each kind.
   // `layer` counts from 0.
   virtual absl::Status Mix(int layer, const Residual& residual, const SelfAttention& attention) = 0;

@@ -97,6 +97,13 @@ constexpr ModelFamily kFamilies[] = {
      .gates_attention = true},
     {.architecture = "qwen3vl", .needs_query_key_norm = true},
     {.architecture = "qwen3vlmoe", .needs_query_key_norm = true},
+    {.architecture = "qwen4exp",
+     .needs_query_key_norm = true,
+     .needs_output = true,
+     .needs_shared_gate = true,
+     .gates_attention = true,
+     .gates_delta_net_by_sigmoid = true,
+     .tiles_value_heads = true},
 };
 
 }  // namespace

@@ -53,7 +53,8 @@ struct ModelFamily {
   // A layer with experts has a feed-forward for all tokens as well (ffn_gate and so on); it, the
   // experts and the router have norms of their own.
   bool has_dense_beside_experts = false;
-  bool scales_embedding = false;  // By the square root of its length.
+  bool scales_embedding = false;            // By the square root of its length.
+  bool gates_delta_net_by_sigmoid = false;  // Instead of silu.
   // Value head h of a delta net uses key head h % their number, instead of neighbours sharing one.
   bool tiles_value_heads = false;
 };

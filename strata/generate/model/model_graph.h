@@ -2,9 +2,13 @@
 //
 //     x = embedding of the token, times embedding_scale
 //     for each layer:
+//       x = x + what the last few tokens say together, before one layer of models that have it
 //       x = residual rule of the mixer, around the mixer
 //       x = residual rule of the feed-forward, around the feed-forward
 //     logits = cap(output(norm(x)) / logit_scale)
+//
+// x is one vector of `width` values, or several streams of that width one after the other, which
+// start alike; then stream mixers (StreamMixer) stand where norms are.
 //
 // The order is run_layers.h's. Families differ in which parts a layer has and in the numbers inside
 // them, never in code that asks for a family's name. A new kind of mixer (a gated delta net, a short
@@ -73,9 +77,22 @@ struct ExpertLinears {
   }
 };
 
+// What a part sees of several streams x_c, and how much of its result each takes
+// (hyper-connections):
+//
+//     v = [norm(x_0) | norm(x_1) | ...], each stream over its own values, times `norm`
+//     the part sees m = mean over c of v_c * g_c, where g = sigmoid(up silu(down v))
+//     x_c = x_c + w_c * result, where w = 2 sigmoid(inject v)
+struct StreamMixer {
+  std::vector<float> norm;
+  Linear down, up;
+  std::optional<Linear> inject;  // None where there is no result: before the output.
+};
+
 // How a part's result joins the state: x = (x + scale * norm_after(part(norm_before(x)))) *
-// state_scale.
+// state_scale. Where there are streams their mixer says it all.
 struct Residual {
+  std::optional<StreamMixer> streams;
   std::vector<float> norm_before;  // Empty: none.
   std::vector<float> norm_after;   // Empty: none.
   float scale = 1.0f;
@@ -84,6 +101,25 @@ struct Residual {
 
 // Over each head on its own, over all heads together, or over each head once it has been rotated.
 enum class NormScope { kHead, kAllHeads, kRotatedHead };
+
+// Chooses which keys a token attends to, the same for all heads. Positions from 0 on are cut into
+// blocks. As long as no more than num_kept of them are complete, all positions are seen; then the
+// num_kept best are, and the positions of the incomplete block at the end.
+//
+//     key of a block = norm(mean of `key` x of its tokens), turned by its first position
+//     q_h = norm(head h of `query` x), turned by the token's position
+//     score of a block = sum over h of max(0, q_h . key); ties go to the earlier block
+struct BlockIndexer {
+  // What block sizes divide: blocks lie in pages of keys.
+  static constexpr int kMaxBlockSize = 64;
+
+  int num_heads = 0;
+  int head_size = 0;
+  int block_size = 0;
+  int num_kept = 0;
+  Linear query, key;
+  std::vector<float> query_norm, key_norm;
+};
 
 struct SelfAttention {
   static constexpr int kNoRotation = -1;
@@ -105,6 +141,7 @@ struct SelfAttention {
   // `query` gives each head's gate behind its query: what the head attended to is multiplied by the
   // gate's sigmoid before `output`.
   bool has_gate = false;
+  std::optional<BlockIndexer> indexer;  // None: the window alone says what is seen.
 };
 
 // A matrix for each head, in rows of one tensor.
@@ -151,14 +188,18 @@ struct LatentAttention {
   int row_size() const { return compressed_size + rotated_size; }
 };
 
-// y[t] = sum over taps of weight * x[t - num_taps + 1 + tap], each channel on its own; x before the
-// text is 0.
+// y[t] = sum over taps of weight * x[t - (num_taps - 1 - tap) * dilation], each channel on its own;
+// x before the text is 0.
 struct CausalConvolution {
   static constexpr int kMaxTaps = 16;
 
   int num_taps = 0;
+  int dilation = 1;
   int64_t num_channels = 0;
   std::vector<float> weights;  // Of each tap, the one of the oldest x first, one per channel.
+
+  // Inputs before the newest that are still looked at.
+  int num_before() const { return (num_taps - 1) * dilation; }
 };
 
 // A product whose results begin at value `at` of a longer vector.
@@ -183,6 +224,8 @@ struct GatedDeltaNet {
   std::vector<float> decay_rate;   // By value head, negative; times softplus(alpha + time_bias):
   std::vector<float> time_bias;    // the logarithm of what the memory keeps of itself.
   std::vector<float> output_norm;  // Of a head.
+  // Of the output gate, times the normed output.
+  GatedActivation gate_activation = GatedActivation::kSilu;
   Linear output;
 
   int64_t num_channels() const { return convolution.num_channels; }
@@ -249,6 +292,34 @@ struct NextTokenBlock {
   std::optional<Linear> output;           // The same.
 };
 
+// What the last few tokens say together: rows of a table that is far larger than all other weights,
+// looked up by hashes of the tokens and joined to one vector E of `width` values.
+//
+//     k = `key` E, normed by stream, times key_norm; q = the streams, normed, times query_norm
+//     u_c = sigmoid(sign(s) sqrt(max(|s|, 1e-6))) * `value` E, where s = k_c . q_c / sqrt(width)
+//     x = x + u + silu(convolution of (u normed by stream, times convolution_norm))
+struct NgramEmbedding {
+  // Far beyond any model.
+  static constexpr int kMaxTokens = 16;
+
+  // Rows of the table that one hash chooses from.
+  struct Head {
+    uint64_t first_row = 0;
+    uint64_t num_rows = 1;
+  };
+
+  int layer = 0;          // Before whose mixer.
+  int num_tokens = 0;     // The longest n-gram's.
+  int32_t end_token = 0;  // Tokens before it are not seen; also stands for those before the text.
+  std::vector<uint64_t> multipliers;  // Of the token itself, of the one before it, ...
+  // The same number for n-grams of 2 tokens, of 3, ...
+  std::vector<Head> heads;
+  WeightMatrix table;
+  Linear key, value;
+  std::vector<float> key_norm, query_norm, convolution_norm;
+  CausalConvolution convolution;
+};
+
 struct Rotation {
   RotaryPairing pairing = RotaryPairing::kNeox;
   RotaryOptions angles;
@@ -259,7 +330,8 @@ struct ModelGraph {
   ModelGraph(ModelGraph&&) = default;
   ModelGraph& operator=(ModelGraph&&) = default;
 
-  int64_t width = 0;           // Values of x.
+  int64_t width = 0;  // Values of x, or of each of its streams.
+  int num_streams = 1;
   int64_t vocabulary = 0;      // Logits.
   int64_t context_length = 0;  // That the model was made for.
   float norm_epsilon = 0.0f;
@@ -269,12 +341,16 @@ struct ModelGraph {
   std::vector<Rotation> rotations;
   WeightMatrix embedding;  // A row per token.
   std::vector<Layer> layers;
+  std::optional<NgramEmbedding> ngrams;
   std::vector<float> output_norm;
+  std::optional<StreamMixer> output_mixer;  // In place of the norm, where there are streams.
   Linear output;
   ExpertLayout experts;  // Where the routed experts lie in the file; empty for a dense model.
   std::vector<NextTokenBlock> next_token_blocks;
   // What a person should know of the file, a sentence each: tensors that nothing uses.
   std::vector<std::string> remarks;
+
+  int64_t state_width() const { return num_streams * width; }
 };
 
 // Null for a dense layer.

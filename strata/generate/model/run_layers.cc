@@ -13,6 +13,9 @@ absl::Status RunLayers(const ModelGraph& graph, LayerOps& ops) {
   RETURN_IF_ERROR(ops.Embed(graph));
   for (int index = 0; index < static_cast<int>(graph.layers.size()); ++index) {
     const Layer& layer = graph.layers[index];
+    if (graph.ngrams.has_value() && graph.ngrams->layer == index) {
+      RETURN_IF_ERROR(ops.AddNgrams(*graph.ngrams));
+    }
     RETURN_IF_ERROR(
         std::visit([&](const auto& mixer) { return ops.Mix(index, layer.mixer_residual, mixer); },
                    layer.mixer));

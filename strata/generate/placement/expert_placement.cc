@@ -180,6 +180,7 @@ absl::Status ExpertPlacement::Place(const ModelIdentity& identity, const DeviceS
                           .table_patches = patches_ == nullptr ? nullptr : patches_->pool.get(),
                           .patches_by_step = by_step,
                           .offered_share = offered_share,
+                          .landing_rule = options_.landing_rule,
                           .verify_landings = options_.verify,
                           .uses_per_step = uses_per_step_,
                           .observer = trace_.get()},
@@ -325,6 +326,7 @@ void ExpertPlacement::AddLanding(const LandingPools& pools, double offered_share
                                  TierSettings& tier) const {
   if (offered_share == 0) return;
   tier.offered_share = offered_share;
+  tier.landing_rule = options_.landing_rule;
   for (int layer = 0; layer < pools.num_layers(); ++layer) {
     tier.landing_classes.push_back(pools.ClassOfLayer(layer));
   }

@@ -26,6 +26,7 @@
 #include "strata/cache/pack/pack.h"
 #include "strata/cache/policy/expert_policy.h"
 #include "strata/cache/policy/landing_pools.h"
+#include "strata/cache/policy/landing_rule.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/policy/swap_policy.h"
 #include "strata/cache/simulate/cache_gauge.h"
@@ -84,6 +85,7 @@ class ExpertPlacement {
     // With patches by step, the share of the slots that is offered for misses to land in: see
     // LandingPools. 0, or swaps.max_swaps of 0: none.
     double offered_share = 0;
+    LandingRule landing_rule = LandingRule::kLearned;  // What lands is decided by it.
     Misses misses = Misses::kRead;
     HostPlacement::Options host;
     std::string dump_routing;  // A path; empty: no trace.

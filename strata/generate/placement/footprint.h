@@ -22,6 +22,8 @@ struct FootprintOptions {
 struct Footprint {
   int64_t dense_bytes = 0;           // Weights of the trunk that are no routed experts.
   int64_t dense_read_bytes = 0;      // Of them, by each token.
+  int64_t table_bytes = 0;           // Of tables that stay in the file,
+  int64_t table_read_bytes = 0;      // and the pages of them that a token touches.
   int64_t kv_bytes = 0;              // Keys and values of the context,
   int64_t kv_read_bytes = 0;         // and those that its last token reads.
   int64_t recurrent_bytes = 0;       // What other mixers remember of one text,

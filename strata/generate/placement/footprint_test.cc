@@ -5,12 +5,17 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
+#include "strata/core/block_type.h"
 #include "strata/core/cli/runfiles.h"
+#include "strata/core/gguf/gguf_tensor.h"
 #include "strata/generate/cpu/cpu_engine.h"
 #include "strata/generate/engine/kv_type.h"
 #include "strata/generate/engine/sequence.h"
 #include "strata/generate/testing/open_model.h"
+#include "strata/generate/testing/random_model.h"
+#include "strata/generate/testing/random_streams.h"
 #include "strata/generate/tokenizer/token_id.h"
 
 namespace strata {
@@ -22,6 +27,7 @@ std::vector<std::string> Models() {
                            "llama", "olmoe", "qwen3moe", "qwen3next", "qwen35moe"}) {
     paths.push_back(Runfile(absl::StrCat("testdata/oracles/arch/", name, ".gguf")).value());
   }
+  paths.push_back(RandomStreams({.type = BlockType::kQ4_K}).Write("streams"));
   return paths;
 }
 
@@ -77,6 +83,30 @@ TEST(FootprintTest, CountsWhatIsNoRoutedExpertOnce) {
   EXPECT_EQ(footprint.dense_bytes, expected);
   EXPECT_LT(footprint.dense_read_bytes, footprint.dense_bytes);
   EXPECT_GT(footprint.dense_read_bytes, footprint.dense_bytes * 9 / 10);
+}
+
+TEST(FootprintTest, ATableStaysInTheFile) {
+  const OpenModel model(RandomStreams().Write("table"));
+  const Footprint footprint =
+      FootprintOf(*model.file, model.graph, {.context = 4096, .prompt_batch = 1});
+  const GgufTensor& table = *model.file->FindTensor("per_layer_token_embd.weight");
+  EXPECT_EQ(footprint.table_bytes, table.bytes);
+  EXPECT_EQ(footprint.table_read_bytes % 4, 0);
+  int64_t others = 0;
+  for (const GgufTensor& tensor : model.file->tensors()) {
+    const bool is_expert = tensor.name.find("_exps.") != absl::string_view::npos;
+    if (!is_expert && &tensor != &table) others += tensor.bytes;
+  }
+  EXPECT_EQ(footprint.dense_bytes, others);
+}
+
+// 4 blocks of 4 positions, what follows the last block, and the index.
+TEST(FootprintTest, OfBlocksThatAreNotKeptTheIndexAloneIsRead) {
+  const OpenModel model(RandomStreams().Write("blocks"));
+  const auto read = [&](int64_t context) {
+    return FootprintOf(*model.file, model.graph, {.context = context}).kv_read_bytes;
+  };
+  EXPECT_EQ(read(8192) - read(4096), 4096 / 4 * 64 * 4);
 }
 
 TEST(FootprintTest, ASlidingWindowIsKeptWholeAndReadInPart) {

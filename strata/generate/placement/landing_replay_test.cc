@@ -13,6 +13,7 @@
 #include "strata/cache/experts/expert_geometry.h"
 #include "strata/cache/experts/routed_step.h"
 #include "strata/cache/policy/landing_pools.h"
+#include "strata/cache/policy/landing_rule.h"
 #include "strata/cache/policy/slot_plan.h"
 #include "strata/cache/simulate/recorded_run.h"
 #include "strata/cache/simulate/replay_counts.h"
@@ -51,7 +52,7 @@ StepRouting RandomRouting(const ExpertGeometry& geometry, int64_t step, std::mt1
   return routing;
 }
 
-Recorded Record(int num_slots, const std::string& path) {
+Recorded Record(int num_slots, LandingRule rule, const std::string& path) {
   TierParts::Options options = {
       .experts = {.num_layers = 3, .num_experts = 17, .slice_bytes = {250, 96, 160}},
       .num_used = kNumUsed,
@@ -59,6 +60,7 @@ Recorded Record(int num_slots, const std::string& path) {
   const TestExperts experts(options.experts);
   const ExpertGeometry geometry = GeometryOf(experts, kNumUsed);
   options.tier.policy.max_swaps = 0;  // No copies where nothing lands.
+  options.tier.landing_rule = rule;
   std::mt19937_64 random(num_slots);
   options.tier.hottest_first = SlotPlan::DefaultRanking(geometry);
   std::shuffle(options.tier.hottest_first.begin(), options.tier.hottest_first.end(), random);
@@ -70,6 +72,7 @@ Recorded Record(int num_slots, const std::string& path) {
   header.tier.ranking = options.tier.hottest_first;
   header.tier.uses_per_step = options.tier.uses_per_step;
   header.tier.offered_share = kOfferedShare;
+  header.tier.landing_rule = rule;
   const SlotPlan plan(geometry, options.budget, options.tier.hottest_first);
   const LandingPools pools = SlotLandings::PoolsOf(geometry, experts.files(), plan, kOfferedShare);
   for (int layer = 0; layer < pools.num_layers(); ++layer) {
@@ -116,10 +119,12 @@ Recorded Record(int num_slots, const std::string& path) {
   return recorded;
 }
 
-TEST(LandingReplayTest, TheRecordGivesTheCountsAndThePolicyDecidesTheSameAfresh) {
+class LandingReplayTest : public testing::TestWithParam<LandingRule> {};
+
+TEST_P(LandingReplayTest, TheRecordGivesTheCountsAndThePolicyDecidesTheSameAfresh) {
   for (const int num_slots : {9, 15, 24, 36}) {
     SCOPED_TRACE(testing::Message() << num_slots << " slots");
-    const Recorded recorded = Record(num_slots, testing::TempDir() + "/landing.trace");
+    const Recorded recorded = Record(num_slots, GetParam(), testing::TempDir() + "/landing.trace");
     const TierCounters& counters = recorded.counters;
     const RecordedRun& run = recorded.run;
     EXPECT_GT(counters.landings_shown, 50);
@@ -138,6 +143,12 @@ TEST(LandingReplayTest, TheRecordGivesTheCountsAndThePolicyDecidesTheSameAfresh)
     EXPECT_EQ(recorded.predicted.admissions, counters.landings_shown);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Rules, LandingReplayTest,
+                         testing::Values(LandingRule::kAdaptive, LandingRule::kLearned),
+                         [](const testing::TestParamInfo<LandingRule>& rule) {
+                           return std::string(NameOf(rule.param));
+                         });
 
 }  // namespace
 }  // namespace strata

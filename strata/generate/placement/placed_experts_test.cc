@@ -41,6 +41,7 @@
 #include "strata/generate/placement/routing_recorder.h"
 #include "strata/generate/testing/open_model.h"
 #include "strata/generate/testing/random_model.h"
+#include "strata/generate/testing/random_streams.h"
 #include "strata/generate/testing/run_generate.h"
 
 namespace strata {
@@ -193,6 +194,11 @@ TEST(PlacedExpertsTest, NorInAnyFormThatExpertsHaveInFiles) {
       ExpectSameBits(model, profile, 50, choice, expected);
     }
   }
+}
+
+TEST(PlacedExpertsTest, NorInAModelOfStreamsBlocksAndATable) {
+  ExpectSameBitsWhateverThePlacement(
+      OpenModel(RandomStreams({.type = BlockType::kQ4_K}).Write("streams")), {25, 100});
 }
 
 class SmallModelTest : public ::testing::Test {

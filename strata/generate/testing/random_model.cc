@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
 #include "strata/core/block_type.h"
+#include "strata/core/gguf/gguf_value.h"
 #include "strata/core/gguf/gguf_writer.h"
 #include "strata/generate/blocks/random_weights.h"
 
@@ -76,6 +77,12 @@ void AddKeys(const RandomModel& model, GgufWriter& writer) {
                   {"expert_count", model.num_experts},
                   {"expert_used_count", model.num_chosen}});
   for (const auto& [key, value] : numbers) writer.Key(prefix + key, value);
+  for (const auto& [key, values] : model.arrays) {
+    GgufBytes array;
+    array.Type(GgufType::kU64).Number(uint64_t{values.size()});
+    for (const uint64_t value : values) array.Number(value);
+    writer.Key(prefix + key, GgufType::kArray, array);
+  }
   for (const auto& [key, text] : model.texts) writer.Key(key, text);
 }
 

@@ -31,7 +31,8 @@ struct RandomModel {
   int vocabulary = 64;
   // Keys after the architecture's prefix, beside or instead of those that the above gives.
   std::map<std::string, uint32_t> numbers;
-  std::map<std::string, std::string> texts;  // Keys with their whole names.
+  std::map<std::string, std::vector<uint64_t>> arrays;  // The same, of u64.
+  std::map<std::string, std::string> texts;             // Keys with their whole names.
   // Changes the tensors before they are written. May be empty.
   std::function<void(std::vector<Tensor>&)> edit;
 

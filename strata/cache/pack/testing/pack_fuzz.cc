@@ -16,28 +16,23 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {
 
-struct RightPack {
-  RightPack() {
+strata::ScratchPack& Pack() {
+  static auto* const pack = [] {
     const std::string parent = strata::NewFolder("pack_fuzz");
     const strata::OpenModel model(
         strata::WriteSmallModel(parent, "model", {.layers = 1, .experts = 2, .width = 12}));
-    folder = parent + "/pack";
+    const std::string folder = parent + "/pack";
     CHECK(strata::BuildPack(model, strata::PackOptions(model, folder)).ok());
-    experts = strata::ReadFile(folder + "/experts.bin");
-  }
-  std::string folder, experts;
-};
-
-const RightPack& Right() {
-  static const RightPack pack;
-  return pack;
+    return new strata::ScratchPack(folder);
+  }();
+  return *pack;
 }
 
 }  // namespace
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                           unsigned int seed) {
-  const std::string& right = Right().experts;
+  const std::string& right = Pack().experts();
   if ((size < 2 || seed % 8 == 0) && right.size() <= max_size) {
     std::copy(right.begin(), right.end(), data);
     size = right.size();
@@ -50,7 +45,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
-  std::string broken = strata::BrokenExperts(Right().folder, Right().experts, text);
+  std::string broken = Pack().BrokenExperts(text);
   CHECK(broken.empty()) << broken;
   broken = strata::BrokenCheckpoint({reinterpret_cast<const std::byte*>(data), size});
   CHECK(broken.empty()) << broken;

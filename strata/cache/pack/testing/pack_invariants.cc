@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include "strata/cache/pack/item_checker.h"
 #include "strata/cache/pack/pack.h"
 #include "strata/cache/pack/pack_checkpoint.h"
+#include "strata/cache/pack/pack_folder.h"
 #include "strata/cache/pack/pack_items.h"
 #include "strata/cache/pack/pack_manifest.h"
 #include "strata/cache/pack/pack_manifest_file.h"
@@ -79,24 +81,32 @@ std::string BrokenCheckpoint(absl::Span<const std::byte> bytes) {
                                                                             : "other bytes again";
 }
 
-std::string BrokenExperts(const std::string& folder, absl::string_view right,
-                          absl::string_view bytes) {
-  WriteFile(folder + "/experts.bin", std::string(bytes));
-  const absl::StatusOr<std::unique_ptr<Pack>> pack = Pack::Open(folder);
+ScratchPack::ScratchPack(const std::string& folder)
+    : folder_(folder),
+      experts_(ReadFile(PackFolder(folder).experts())),
+      buffer_(ItemChecker::kBufferBytes) {
+  const std::string path = PackFolder(folder).experts();
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(file_.path(), path);
+}
+
+std::string ScratchPack::BrokenExperts(absl::string_view bytes) {
+  file_.Set(bytes);
+  const absl::StatusOr<std::unique_ptr<Pack>> pack = Pack::Open(folder_);
   if (!pack.ok()) {
     return WrongKind(pack.status(), {"bad_magic", "bad_version", "bad_checksum", "pack_mismatch"});
   }
-  if (bytes.size() != right.size()) return "a file of another length is taken";
+  if (bytes.size() != experts_.size()) return "a file of another length is taken";
   const PackManifest& manifest = (*pack)->manifest();
   const ItemChecker checker(manifest,
                             {.shards = std::vector<const FileMapping*>(manifest.shards.size()),
                              .experts = &(*pack)->experts()});
-  std::vector<std::byte> buffer(ItemChecker::kBufferBytes);
+  const absl::string_view right = experts_;
   for (const PackItem& item : ExpertsItems(manifest)) {
     const auto start = static_cast<size_t>(item.run.offset);
     const auto length = static_cast<size_t>(item.run.bytes);
     const bool differs = right.substr(start, length) != bytes.substr(start, length);
-    const std::optional<PackFinding> finding = checker.Check(item, absl::MakeSpan(buffer));
+    const std::optional<PackFinding> finding = checker.Check(item, absl::MakeSpan(buffer_));
     if (finding.has_value() != differs) {
       return absl::StrCat(Describe(manifest, item), differs ? " differs unseen" : " is right");
     }

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "strata/core/gguf/scratch_file.h"
 
 namespace strata {
 
@@ -17,10 +19,22 @@ std::string BrokenManifest(absl::string_view text);
 // Any bytes as what an unfinished build has done.
 std::string BrokenCheckpoint(absl::Span<const std::byte> bytes);
 
-// Any bytes as the experts.bin of a pack in this folder, whose own are `right`: refused, or each
-// difference is found.
-std::string BrokenExperts(const std::string& folder, absl::string_view right,
-                          absl::string_view bytes);
+// The pack in a folder, whose experts.bin becomes a link to a file in memory: one on a disk would be
+// waited for after every input. Used by one thread.
+class ScratchPack {
+ public:
+  explicit ScratchPack(const std::string& folder);
+
+  // Its experts.bin as it was built.
+  const std::string& experts() const { return experts_; }
+  // Any bytes as its experts.bin: refused, or each difference is found.
+  std::string BrokenExperts(absl::string_view bytes);
+
+ private:
+  const std::string folder_, experts_;
+  ScratchFile file_;
+  std::vector<std::byte> buffer_;
+};
 
 }  // namespace strata
 
