@@ -100,8 +100,7 @@ absl::Status LayerStream::Begin(const ExpertTable& table, const DeviceStream& ke
   CHECK_EQ(table.size(), geometry_.size());
   // The table of the step before is on its way no more.
   if (!last_.empty()) RETURN_IF_ERROR(device_.Wait(last_));
-  // Kernels cannot bring what lies in no pinned memory.
-  bring_ = table.num_staged() > 0 ? Bring::kAhead : bring;
+  bring_ = bring;
   copies_.clear();
   blocking_copies_.clear();
   num_copied_ = 0;
@@ -109,7 +108,7 @@ absl::Status LayerStream::Begin(const ExpertTable& table, const DeviceStream& ke
   for (int layer = 0; layer < static_cast<int>(layers_.size()); ++layer) {
     RETURN_IF_ERROR(Place(layer, table));
   }
-  if (bring_ == Bring::kByKernels) {
+  if (bring == Bring::kByKernels) {
     copies_.clear();
     for (Layer& layer : layers_) layer.first_copy = 0;
   }
@@ -227,8 +226,8 @@ absl::Status LayerStream::BeforeLayer(int layer) {
 }
 
 absl::Status LayerStream::AfterLayer(int layer) {
-  if (bring_ == Bring::kByKernels || layer + 2 >= static_cast<int>(layers_.size()))
-    return absl::OkStatus();
+  const bool copies_ahead = bring_ == Bring::kAhead || !blocking_copies_.empty();
+  if (!copies_ahead || layer + 2 >= static_cast<int>(layers_.size())) return absl::OkStatus();
   ASSIGN_OR_RETURN(const DeviceEvent done, device_.Record(*kernels_));
   RETURN_IF_ERROR(device_.StreamWait(stream_, done));
   return Queue(layer + 2);

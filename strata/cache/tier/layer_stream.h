@@ -13,8 +13,8 @@
 // A step that wants few of them lets its kernels bring what they have chosen (kByKernels): the stream
 // says where to, and lends the queue that other copies would use.
 //
-// Experts in slots are read there. Those that lie in no pinned memory have room first, in any step,
-// since kernels can read them nowhere else; copies of them block the caller until they have been
+// Experts in slots are read there. Those that lie in no pinned memory have room first and are copied
+// ahead in any step, since kernels can neither read nor bring them; copies of them block the caller until they have been
 // read, behind the copies before. Of the others, those that a buffer has no room for are left where
 // the tier's table has them. An event of the kernels' stream
 // that is recorded after End stands for the copies as well, so the tier needs no other.
@@ -63,8 +63,7 @@ class LayerStream {
 
   // A step whose work on `kernels` follows. The tier's table as the step may read it: entries stay
   // as they are, and what they point to stays good, until the step has ended. kResourceExhausted
-  // when a buffer has no room for what a layer has in no pinned memory; where there is any of that,
-  // all is brought ahead.
+  // when a buffer has no room for what a layer has in no pinned memory.
   absl::Status Begin(const ExpertTable& table, const DeviceStream& kernels, Bring bring);
   // Layers are counted among those that have experts.
   absl::Status BeforeLayer(int layer);

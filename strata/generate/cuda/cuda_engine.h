@@ -5,7 +5,8 @@
 // on whether it was in such a step, and on nothing else about its step.
 //
 // Experts are found through the tier's table: in a slot, or in host memory that the card reads in
-// place. Weights that all rows meet, keys and values, and all that steps work in are in device
+// place. While some are in neither, steps of few rows go one row at a time, and the host serves what
+// they miss (miss_service.h); prompts bring those (LayerStream). Weights that all rows meet, keys and values, and all that steps work in are in device
 // memory; the embedding stays on the host.
 #ifndef STRATA_GENERATE_CUDA_CUDA_ENGINE_H_
 #define STRATA_GENERATE_CUDA_CUDA_ENGINE_H_

@@ -288,12 +288,11 @@ void ExpertPlacement::TellOfUnreadable() const {
   for (int number = 0; number < geometry_.size(); ++number) {
     if (Entry(number).form == EntryForm::kStage) bytes += geometry_.BlobBytes(number);
   }
-  Note(absl::StrCat(
-      num_unreadable(), " experts (", FormatByteSize(bytes),
-      ") have no slot and could not be pinned: each prompt batch copies all of them at the speed "
-      "of "
-      "pageable memory, and the host serves all misses of a token; more --pin_budget or ulimit -l "
-      "is faster"));
+  Note(
+      absl::StrCat(num_unreadable(), " experts (", FormatByteSize(bytes),
+                   ") have no slot and could not be pinned: prompts copy all of them each batch at "
+                   "the speed of pageable memory, and the host serves what a token misses; a "
+                   "larger --pin_budget or ulimit -l makes that faster"));
 }
 
 absl::Status ExpertPlacement::MakePatches() {

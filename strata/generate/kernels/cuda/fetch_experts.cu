@@ -59,7 +59,7 @@ __global__ __launch_bounds__(kThreads) void FetchExperts(ExpertFetch fetch) {
     for (int part = fetch.first_part; part < fetch.first_part + fetch.num_parts; ++part) {
       const std::byte* const from = fetch.from[expert].parts[part];
       auto* const to = const_cast<std::byte*>(fetch.to[expert].parts[part]);
-      if (from != to) CopyPart(to, from, fetch.part_bytes[part]);
+      if (from != nullptr && from != to) CopyPart(to, from, fetch.part_bytes[part]);
     }
   }
 }

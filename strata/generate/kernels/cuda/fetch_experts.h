@@ -14,7 +14,7 @@
 namespace strata {
 
 // Of a layer. An expert that has tiles is copied, these parts of its blob, from where `from` says to where `to`
-// says, unless both are the same place; others are left alone. Both are in device memory.
+// says, unless both are the same place or the first is null; others are left alone. Both are in device memory.
 struct ExpertFetch {
   const DeviceExpert* from = nullptr;  // [num_experts]
   const DeviceExpert* to = nullptr;    // [num_experts]
