@@ -109,6 +109,13 @@ void BlockSelector::Select(const BlockIndexer& indexer, int layer, absl::Span<co
   block_size_ = indexer.block_size;
   num_kept_ = indexer.num_kept;
   selected_.resize(rows.size());
+  bool has_choice = false;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const int64_t num_blocks = NumComplete(indexer, rows[i]);
+    selected_[i] = {.all = num_blocks <= num_kept_, .tail = num_blocks * block_size_};
+    has_choice = has_choice || !selected_[i].all;
+  }
+  if (!has_choice) return;
   kept_.resize(rows.size() * num_kept_);
   const auto scores_in = [&](std::vector<float>& scores, int64_t num_blocks) {
     scores.resize(std::max<size_t>(scores.size(), num_blocks));
@@ -117,17 +124,12 @@ void BlockSelector::Select(const BlockIndexer& indexer, int layer, absl::Span<co
   const auto num_tiles = [&](int64_t num_blocks) {
     return (num_blocks * block_size_ + kTile - 1) / kTile;
   };
-  const auto has_choice = [&](size_t i) {
-    const int64_t num_blocks = NumComplete(indexer, rows[i]);
-    selected_[i] = {.all = num_blocks <= num_kept_, .tail = num_blocks * block_size_};
-    return !selected_[i].all;
-  };
   if (static_cast<int>(rows.size()) >= pool_.num_threads()) {
     pool_.ParallelFor(static_cast<int64_t>(rows.size()), /*grain=*/1,
                       [&](const ThreadPool::Piece& piece) {
                         Scratch& scratch = scratch_of_worker_[piece.worker];
                         for (int64_t i = piece.begin; i < piece.end; ++i) {
-                          if (!has_choice(i)) continue;
+                          if (selected_[i].all) continue;
                           const int64_t num_blocks = NumComplete(indexer, rows[i]);
                           const absl::Span<float> scores = scores_in(scratch.scores, num_blocks);
                           Score(indexer, layer, rows[i], queries_.row(i), 0, num_tiles(num_blocks),
@@ -138,7 +140,7 @@ void BlockSelector::Select(const BlockIndexer& indexer, int layer, absl::Span<co
     return;
   }
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (!has_choice(i)) continue;
+    if (selected_[i].all) continue;
     const int64_t num_blocks = NumComplete(indexer, rows[i]);
     const absl::Span<float> scores = scores_in(scores_, num_blocks);
     pool_.ParallelFor(num_tiles(num_blocks), kLeastTilesOfPiece,
