@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -24,15 +25,18 @@ class Recommendation {
  public:
   explicit Recommendation(const GgufFile& file) : file_(file) {}
 
-  // Puts the key's value into `option`, if there is one from `least` to `most`.
+  // Puts the key's value into `option`, if there is one from `least` to `most`, and a whole one
+  // where the option is.
   template <typename T>
   void Read(absl::string_view name, double least, double most, T& option) {
     const std::string key = absl::StrCat("general.sampling.", name);
     const GgufValue* value = file_.FindKey(key);
     if (value == nullptr) return;
     const std::optional<double> number = NumberOf(*value);
-    if (!number.has_value() || !(*number >= least && *number <= most)) {
-      LOG(WARNING) << file_.path() << ": " << key << " is no number from " << least << " to "
+    const bool is_possible = number.has_value() && *number >= least && *number <= most;
+    if (!is_possible || (std::is_integral_v<T> && std::trunc(*number) != *number)) {
+      LOG(WARNING) << file_.path() << ": " << key << " is no "
+                   << (std::is_integral_v<T> ? "whole " : "") << "number from " << least << " to "
                    << most << ": it is left out";
       return;
     }

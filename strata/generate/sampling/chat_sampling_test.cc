@@ -47,10 +47,14 @@ TEST(ChatSamplingTest, LeavesOutWhatIsNoPossibleValue) {
   GgufWriter writer;
   writer.Key("general.sampling.temp", "hot")
       .Key("general.sampling.top_p", 0.0f)
+      .Key("general.sampling.top_k", 2.5f)
+      .Key("general.sampling.penalty_last_n", 16.0f)
       .Key("general.sampling.min_p", 0.1f);
   const SamplerOptions options = SamplingOf(writer);
   EXPECT_EQ(options.temperature, 0.7f);
   EXPECT_EQ(options.top_p, 1.0f);
+  EXPECT_EQ(options.top_k, SamplerOptions().top_k);
+  EXPECT_EQ(options.repetition_window, 16);
   EXPECT_EQ(options.min_p, 0.1f);
 }
 
