@@ -240,7 +240,7 @@ absl::Status PackBuilder::ReplaceOldPack() {
   RETURN_IF_ERROR(folder_.Sync());
   if (leaves_experts) return RemoveFile(folder_.experts());
   if (rename(folder_.partial_experts().c_str(), folder_.experts().c_str()) != 0) {
-    return IoError(folder_.experts(), "cannot give it its name", errno);
+    return WriteError(folder_.experts(), "cannot give it its name", errno);
   }
   return folder_.Sync();
 }
