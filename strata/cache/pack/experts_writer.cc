@@ -18,22 +18,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "strata/cache/pack/pack_folder.h"
 #include "strata/core/error.h"
 #include "strata/core/file_descriptor.h"
 #include "strata/core/status_macros.h"
 
 namespace strata {
-namespace {
-
-absl::Status WriteError(const std::string& path, const char* what, int error_number) {
-  const absl::Status status = IoError(path, what, error_number);
-  // A full disk, a quota, or a limit on the size of files.
-  if (error_number != ENOSPC && error_number != EDQUOT && error_number != EFBIG) return status;
-  return MachineError(absl::StrCat(path, ": ", status.message()));
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<ExpertsWriter>> ExpertsWriter::Open(const std::string& path,
                                                                    int64_t bytes, bool keep) {
   const bool goes_on = keep && HasSize(path, bytes);

@@ -26,7 +26,6 @@
 #include "strata/cache/pack/pack_plan.h"
 #include "strata/cache/pack/unit_hasher.h"
 #include "strata/core/checksum.h"
-#include "strata/core/error.h"
 #include "strata/core/file_descriptor.h"
 #include "strata/core/file_mapping.h"
 #include "strata/core/little_endian.h"
@@ -240,7 +239,7 @@ absl::Status PackBuilder::ReplaceOldPack() {
   RETURN_IF_ERROR(folder_.Sync());
   if (leaves_experts) return RemoveFile(folder_.experts());
   if (rename(folder_.partial_experts().c_str(), folder_.experts().c_str()) != 0) {
-    return IoError(folder_.experts(), "cannot give it its name", errno);
+    return WriteError(folder_.experts(), "cannot give it its name", errno);
   }
   return folder_.Sync();
 }

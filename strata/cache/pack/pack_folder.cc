@@ -48,7 +48,7 @@ absl::Status NoRegularFile(const std::string& path) {
 
 absl::StatusOr<FileDescriptor> PackFolder::Lock() const {
   if (mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST) {
-    return IoError(path_, "cannot make the folder", errno);
+    return WriteError(path_, "cannot make the folder", errno);
   }
   FileDescriptor folder = OpenFolder(path_);
   if (!folder.is_open()) return IoError(path_, "cannot open the folder", errno);
@@ -85,12 +85,18 @@ absl::Status PackFolder::RemoveTemporaries() const {
 absl::Status PackFolder::Sync() const {
   const FileDescriptor folder = OpenFolder(path_);
   if (folder.is_open() && fsync(folder.get()) == 0) return absl::OkStatus();
-  return IoError(path_, "cannot sync the folder", errno);
+  return WriteError(path_, "cannot sync the folder", errno);
+}
+
+absl::Status WriteError(const std::string& path, const char* what, int error_number) {
+  const absl::Status status = IoError(path, what, error_number);
+  if (error_number != ENOSPC && error_number != EDQUOT && error_number != EFBIG) return status;
+  return MachineError(absl::StrCat(path, ": ", status.message()));
 }
 
 absl::Status RemoveFile(const std::string& path) {
   if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
-  return IoError(path, "cannot remove", errno);
+  return WriteError(path, "cannot remove", errno);
 }
 
 }  // namespace strata

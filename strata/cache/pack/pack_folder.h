@@ -32,14 +32,18 @@ class PackFolder {
   absl::Status CheckFiles() const;
   // Removes the temporaries of builds that were killed while they wrote a file. Only under Lock.
   absl::Status RemoveTemporaries() const;
-  // What was renamed and removed in it stays so.
+  // What was renamed and removed in it stays so. Errors: as WriteError.
   absl::Status Sync() const;
 
  private:
   const std::string path_;
 };
 
-// Removes a file that may not be there. Kind io.
+// The system refused to write at `path`: kind io, or the machine's when its disk is full, or for a
+// quota or a limit on the size of files.
+absl::Status WriteError(const std::string& path, const char* what, int error_number);
+
+// Removes a file that may not be there. Errors: as WriteError.
 absl::Status RemoveFile(const std::string& path);
 
 }  // namespace strata

@@ -1,4 +1,5 @@
-// A library to be loaded before the C library: the n-th call of one function fails with EIO.
+// A library to be loaded before the C library: the n-th call of one function fails with EIO, or with
+// the error of number FAIL_ERRNO.
 //   LD_PRELOAD=libfailing_calls.so FAIL_CALL=pread FAIL_NTH=3 PROGRAM
 // Reads of files that are no regular ones, and writes to the standard streams, do not count.
 #define _GNU_SOURCE
@@ -17,7 +18,8 @@ static int fails(const char* call) {
   const char* const nth = getenv("FAIL_NTH");
   if (chosen == NULL || nth == NULL || strcmp(chosen, call) != 0) return 0;
   if (atomic_fetch_add(&num_calls, 1) + 1 != atol(nth)) return 0;
-  errno = EIO;
+  const char* const number = getenv("FAIL_ERRNO");
+  errno = number != NULL ? atoi(number) : EIO;
   return 1;
 }
 
