@@ -42,6 +42,16 @@ TEST(ChatPromptTest, IsShownWithTheIdsOfTheRun) {
             GenerateJson({"--chat", "--prompt=Hi <|im_end|>", "--max_new=1"})["prompt_ids"]);
 }
 
+TEST(ChatPromptTest, OfAFileIsShownAsItIsRun) {
+  const std::string path = FileOf("prompt.txt", "\xef\xbb\xbfHi\n");
+  const std::vector<std::string> shown = {"--chat", "--show_prompt", "--prompt_file=" + path};
+  EXPECT_EQ(RunGenerate(shown).out, ShowPrompt({}).out);
+  FileOf("prompt.txt", std::string("\xff\xfeH\0", 4));
+  const ProgramResult utf16 = RunGenerate(shown);
+  EXPECT_EQ(utf16.exit_code, 2);
+  EXPECT_THAT(utf16.err, HasSubstr("UTF-16"));
+}
+
 TEST(ChatPromptTest, IsShownBeforeEachAnswerOfAConversation) {
   const ProgramResult result =
       RunGenerate({"--chat", "--show_prompt", "--max_new=3"}, "Hello\nBye\n");

@@ -1,6 +1,5 @@
 #include "strata/generate/commands/sampling_flags.h"
 
-#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -29,6 +28,10 @@ DEFINE_validator(repetition_window, &strata::IsNotNegative);
 namespace strata {
 namespace {
 
+// Beyond these a logit would leave the range of floats.
+constexpr double kLeastPenalty = 1e-6;
+constexpr double kMost = 1e6;
+
 bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
 template <typename T, typename Flag>
@@ -39,15 +42,15 @@ std::optional<T> IfGiven(const char* flag, Flag value) {
 }  // namespace
 
 absl::StatusOr<SamplingRequest> SamplingFromFlags() {
-  if (!(FLAGS_temperature >= 0 && std::isfinite(FLAGS_temperature))) {
-    return UsageError("--temperature must not be negative");
+  if (!(FLAGS_temperature >= 0 && FLAGS_temperature <= kMost)) {
+    return UsageError("--temperature must be from 0 to 1000000");
   }
   if (!(FLAGS_top_p > 0 && FLAGS_top_p <= 1)) {
     return UsageError("--top_p must be above 0 and at most 1");
   }
   if (!(FLAGS_min_p >= 0 && FLAGS_min_p <= 1)) return UsageError("--min_p must be from 0 to 1");
-  if (!(FLAGS_repetition_penalty > 0 && std::isfinite(FLAGS_repetition_penalty))) {
-    return UsageError("--repetition_penalty must be above 0");
+  if (!(FLAGS_repetition_penalty >= kLeastPenalty && FLAGS_repetition_penalty <= kMost)) {
+    return UsageError("--repetition_penalty must be from 0.000001 to 1000000");
   }
   return SamplingRequest{
       .temperature = IfGiven<float>("temperature", FLAGS_temperature),

@@ -25,7 +25,7 @@ absl::Status ShowPrompt(const GenerateOptions& options) {
   ASSIGN_OR_RETURN(Conversation conversation,
                    Conversation::Create(*file, *tokenizer, std::move(inputs)));
   absl::StatusOr<std::string> text = options.prompt.value_or("");
-  if (options.prompt_file.has_value()) text = ReadText(*options.prompt_file);
+  if (options.prompt_file.has_value()) text = ReadPrompt(*options.prompt_file);
   RETURN_IF_ERROR(text.status());
   if (text->empty()) return UsageError("the prompt is empty");
   conversation.AddUser(*std::move(text));
