@@ -23,13 +23,11 @@ struct Block32 {
 struct ValueTable {
   uint32_t word[4];
 };
-STRATA_NUMERIC ValueTable Iq4nlValues() {
-  return {{packed::KeptByThread(0xbfad9881u), 0xf6eaddcfu, packed::KeptByThread(0x26190d01u),
-           0x71594535u}};
+STRATA_NUMERIC constexpr ValueTable Iq4nlValues() {
+  return {{0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u}};
 }
-STRATA_NUMERIC ValueTable Mxfp4Values() {
-  return {{packed::KeptByThread(0x03020100u), 0x0c080604u, packed::KeptByThread(0xfdfeff00u),
-           0xf4f8fafcu}};
+STRATA_NUMERIC constexpr ValueTable Mxfp4Values() {
+  return {{0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu}};
 }
 
 // 16 bytes from `byte` on, whose low nibbles are the codes of 16 weights and the high ones of the

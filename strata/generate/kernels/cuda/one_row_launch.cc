@@ -26,9 +26,6 @@ namespace {
 constexpr int kMaxSharedBytes = 99 << 10;
 constexpr int kWarpLanes = 32;
 constexpr int kMaxTileRows = 8;
-// Two for each of a multiprocessor's four schedulers, on a large card.
-constexpr int kManyWarps = 1024;
-constexpr int kFewWarps = 4;
 // Rows of down that a block sums: each block brings all hidden vectors into their form.
 constexpr int kSumRows = 16;
 static_assert(kMaxChosenExperts <= 2 * kMaxSumWarps);
@@ -107,22 +104,10 @@ int CountBlocks(const ProductParameters& product, int tile_rows, int warps) {
   return (tiles * (has_experts ? product.routing.num_chosen : 1) + warps - 1) / warps;
 }
 
-// A warp takes its groups 32 at a time, one a lane, and what it takes last fills its lanes in part: as
-// many rows as make the least of all warps' turns. Fewer warps than kManyWarps take as long as so many.
-int ChooseTileRows(const ProductParameters& product, int groups) {
-  if (product.mode == ProductMode::kSum) return kSumRows;
-  int best_rows = 1;
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (int rows = 1; rows <= kMaxTileRows; ++rows) {
-    const int units = rows * groups * SegmentsOfTile(product.mode);
-    const int64_t turns = (units + kWarpLanes - 1) / kWarpLanes;
-    const int64_t cost = turns * std::max(CountBlocks(product, rows, /*warps=*/1), kManyWarps);
-    if (cost < least) {
-      least = cost;
-      best_rows = rows;
-    }
-  }
-  return best_rows;
+// As many rows as give each lane a group.
+int ChooseTileRows(ProductMode mode, int groups) {
+  if (mode == ProductMode::kSum) return kSumRows;
+  return std::clamp(kWarpLanes / (groups * SegmentsOfTile(mode)), 1, kMaxTileRows);
 }
 
 const DeviceInt8Rows& FormOf(BlockType type, const DeviceActivations& x) {
@@ -171,15 +156,12 @@ BlockCut CutBlock(BlockType type, const ProductParameters& product, const Produc
       is_sum ? std::min(product.routing.num_chosen, kMaxSumWarps) : LeastWarps(HasNorm(product));
   BlockCut cut = {.warps = is_sum ? least : std::clamp(wanted, least, kOneRowWarps)};
   int tile_rows = plan.tile_rows > 0 ? std::min(plan.tile_rows, kWarpLanes / 2)
-                                     : ChooseTileRows(product, shape.groups);
+                                     : ChooseTileRows(product.mode, shape.groups);
   for (;;) {
     cut.shared_bytes = LayOut(type, NumSegments(product, cut.warps), NumVectors(product), tile_rows,
                               HasNorm(product), shape);
     if (cut.shared_bytes <= kMaxSharedBytes) return cut;
-    // Several small blocks on a multiprocessor are as good as one with as many warps.
-    if (cut.warps > std::max(least, kFewWarps)) {
-      cut.warps = std::max(cut.warps / 2, least);
-    } else if (tile_rows > 1) {
+    if (tile_rows > 1) {
       tile_rows /= 2;
     } else if (cut.warps > least) {
       cut.warps = std::max(cut.warps / 2, least);

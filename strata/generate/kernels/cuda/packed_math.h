@@ -90,13 +90,11 @@ STRATA_NUMERIC uint32_t FunnelRight(uint32_t low, uint32_t high, uint32_t bits) 
 #endif
 }
 
-// Four bytes of (b, a), chosen by the lower four nibbles of the selector, each below 8.
+// Four bytes of (b, a), chosen by the lower three bits of each nibble of the selector, whose fourth
+// bits are 0.
 STRATA_NUMERIC uint32_t BytePermute(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
-  // __byte_perm would clear the fourth bits first.
-  uint32_t result;
-  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(selector));
-  return result;
+  return __byte_perm(a, b, selector);
 #else
   const uint64_t both = static_cast<uint64_t>(b) << 32 | a;
   uint32_t result = 0;
@@ -104,18 +102,6 @@ STRATA_NUMERIC uint32_t BytePermute(uint32_t a, uint32_t b, uint32_t selector) {
     result |= static_cast<uint32_t>(both >> 8 * (selector >> 4 * i & 7u) & 255u) << 8 * i;
   }
   return result;
-#endif
-}
-
-// A constant that the compiler takes for a thread's own value: one that all threads share it keeps in
-// a uniform register, and copies it before every permutation.
-STRATA_NUMERIC uint32_t KeptByThread(uint32_t constant) {
-#ifdef __CUDA_ARCH__
-  uint32_t lane;
-  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-  return constant + (lane >> 5);  // + 0: a warp has 32 lanes.
-#else
-  return constant;
 #endif
 }
 
@@ -144,13 +130,12 @@ struct TwoWords {
 STRATA_NUMERIC TwoWords LookUpNibbles(const uint32_t (&table)[4], uint32_t codes) {
   // Three bits choose in each half of the table, then the fourth between the halves.
   const uint32_t index = codes & 0x77777777u;
-  const uint32_t half = ((codes & 0x88888888u) >> 1) + 0x32103210u;
-  const auto four = [&table](uint32_t index, uint32_t half) {
-    return BytePermute(BytePermute(table[0], table[1], index),
-                       BytePermute(table[2], table[3], index), half);
-  };
-  const uint32_t first = four(index, half);
-  const uint32_t second = four(index >> 16, half >> 16);
+  const uint32_t half = (codes & 0x88888888u) >> 1 | 0x32103210u;
+  const uint32_t first =
+      BytePermute(BytePermute(table[0], table[1], index & 0xffffu),
+                  BytePermute(table[2], table[3], index & 0xffffu), half & 0xffffu);
+  const uint32_t second = BytePermute(BytePermute(table[0], table[1], index >> 16),
+                                      BytePermute(table[2], table[3], index >> 16), half >> 16);
   return {BytePermute(first, second, 0x6420u), BytePermute(first, second, 0x7531u)};
 }
 

@@ -106,7 +106,7 @@ std::vector<ProductPlan> PlansFor(int rows) {
   std::vector<ProductPlan> plans = {{}};
   if (FLAGS_variants == "default") return plans;
   plans.push_back({.early_weights = false});
-  for (const int tile_rows : {1, 2, 3, 4, 5, 8, 10, 16}) {
+  for (const int tile_rows : {4, 8, 16, 32}) {
     for (const int threads : {128, 256})
       plans.push_back({.tile_rows = tile_rows, .threads = threads});
   }
