@@ -21,6 +21,7 @@
 #include "strata/core/host_slab.h"
 #include "strata/core/mutex.h"
 #include "strata/core/pin_limits.h"
+#include "strata/core/registered_ranges.h"
 #include "strata/core/status_macros.h"
 
 namespace strata {
@@ -81,6 +82,7 @@ class CudaDevice : public Device {
   const int64_t memory_limit_;  // 0: none.
   const DeviceProperties properties_;
   std::atomic<bool> has_batched_copies_ = CUDART_VERSION >= 13000;
+  RegisteredRanges registered_;
   Mutex mutex_;
   std::vector<cudaEvent_t> events_ ABSL_GUARDED_BY(mutex_);
   int64_t allocated_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -161,6 +163,7 @@ absl::StatusOr<HostRegistration> CudaDevice::RegisterWith(absl::Span<const std::
   void* const start = const_cast<std::byte*>(memory.data());
   RETURN_IF_ERROR(
       CudaStatus(cudaHostRegister(start, memory.size(), flags), "cudaHostRegister", memory.size()));
+  registered_.Add(memory);
   return HostRegistration(DeviceLoan(*this, DeviceLoan::Kind::kRegistration, start));
 }
 
@@ -175,9 +178,13 @@ absl::StatusOr<DeviceStream> CudaDevice::CreateStream() {
 absl::Status CudaDevice::CopyToDevice(std::byte* destination, absl::Span<const std::byte> source,
                                       const DeviceStream& stream) {
   RETURN_IF_ERROR(Activate());
-  return CudaStatus(cudaMemcpyAsync(destination, source.data(), source.size(),
-                                    cudaMemcpyHostToDevice, StreamOf(stream)),
-                    "cudaMemcpyAsync to the device", source.size());
+  for (const absl::Span<const std::byte> part : registered_.PartsOf(source)) {
+    RETURN_IF_ERROR(CudaStatus(cudaMemcpyAsync(destination, part.data(), part.size(),
+                                               cudaMemcpyHostToDevice, StreamOf(stream)),
+                               "cudaMemcpyAsync to the device", part.size()));
+    destination += part.size();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CudaDevice::CopyToHost(absl::Span<std::byte> destination, const std::byte* source,
@@ -276,6 +283,7 @@ void CudaDevice::FreeMemory(void* handle) {
 void CudaDevice::FreePinned(void* handle) { LogFailure(cudaFreeHost(handle), "cudaFreeHost"); }
 
 void CudaDevice::Unregister(void* handle) {
+  registered_.Remove(handle);
   LogFailure(cudaHostUnregister(handle), "cudaHostUnregister");
 }
 

@@ -93,7 +93,7 @@ class ExpertTier {
     // With patches by step: of each class's slots, those offered for misses to land in. 0: none
     // ever; what is used comes into slots by copies. Otherwise there are no swaps by copies.
     double offered_share = 0;
-    LandingRule landing_rule = LandingRule::kLearned;
+    LandingRule landing_rule = LandingRule::kAdaptive;
     // Slots in which something has landed: all are compared before they are shown, or a sample
     // afterwards.
     SlotVerify verify_landings = SlotVerify::kNone;

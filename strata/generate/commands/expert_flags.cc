@@ -45,9 +45,9 @@ DEFINE_bool(landing, true,
             "On a GPU experts that have no slot are stored in one while they are read over the "
             "link; otherwise they come by copies (--adapt_every, --adapt_swaps).");
 DEFINE_string(
-    landing_rule, "learned",
-    "Which of them stay: learned (a model of what is used next, fewest misses) or adaptive "
-    "(decayed counts, a fraction of the time).");
+    landing_rule, "adaptive",
+    "Which of them stay: adaptive (decayed counts) or learned (a model of what is used next: "
+    "fewer misses where the text's topic changes, more where it does not).");
 DEFINE_string(
     miss, "read",
     "On a GPU, who computes an expert that has no slot: read (the GPU, over the link), cpu "
@@ -164,7 +164,7 @@ absl::StatusOr<ExpertPlacement::Options> ExpertOptionsFromFlags() {
   if (FLAGS_landing) options.offered_share = LandingPools::kDefaultShare;
   const std::optional<LandingRule> rule = ParseLandingRule(FLAGS_landing_rule);
   if (!rule.has_value()) {
-    return UnknownValue("landing_rule", FLAGS_landing_rule, "learned and adaptive");
+    return UnknownValue("landing_rule", FLAGS_landing_rule, "adaptive and learned");
   }
   options.landing_rule = *rule;
   return options;

@@ -492,7 +492,7 @@ TEST_F(CudaTinyTest, NorOnWhatCouldBePinned) {
     expected_prompt = ReadAsPrompt(*resident, ids_, 100);
   }
   // Stages take some of it.
-  for (const int64_t pin_budget : {int64_t{8} << 20, int64_t{24} << 20}) {
+  for (const int64_t pin_budget : {int64_t{8} << 20, int64_t{10} << 20}) {
     for (const Misses& misses :
          {Misses{"read", Who::kRead, 0.1}, Misses{"cpu", Who::kCpu, 0},
           Misses{"stage", Who::kStage, 0}, Misses{"auto", Who::kAuto, 0.1}}) {

@@ -85,7 +85,7 @@ class ExpertPlacement {
     // With patches by step, the share of the slots that is offered for misses to land in: see
     // LandingPools. 0, or swaps.max_swaps of 0: none.
     double offered_share = 0;
-    LandingRule landing_rule = LandingRule::kLearned;  // What lands is decided by it.
+    LandingRule landing_rule = LandingRule::kAdaptive;  // What lands is decided by it.
     Misses misses = Misses::kRead;
     HostPlacement::Options host;
     std::string dump_routing;  // A path; empty: no trace.
