@@ -79,6 +79,8 @@ MessageReader::Input TerminalLine::Next() {
   is_interrupted_ = false;
   std::cerr << kMarksOn << std::flush;
   el_resize(line_.get());
+  // el_gets would show the prompt first: who types at once would be edited by the system meanwhile.
+  el_set(line_.get(), EL_PREP_TERM, 1);
   int length = 0;
   const char* const text = el_gets(line_.get(), &length);
   std::cerr << kMarksOff << std::flush;
