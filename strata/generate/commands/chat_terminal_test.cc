@@ -52,7 +52,12 @@ class Terminal {
     seen_ = screen_.size();
   }
 
+  // Reads what is left on the way.
   int WaitForExitCode() {
+    char bytes[4096];
+    for (ssize_t num_read; (num_read = read(fd_, bytes, sizeof(bytes))) > 0;) {
+      screen_.append(bytes, static_cast<size_t>(num_read));
+    }
     int status = 0;
     waitpid(child_, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -92,7 +97,7 @@ TEST(ChatTerminalTest, CtrlCStopsAnAnswerAndTheConversationGoesOn) {
   terminal.Type("\x03");
   terminal.WaitFor("> ");
   terminal.Type("/exit\n");
-  EXPECT_EQ(terminal.WaitForExitCode(), 0);
+  EXPECT_EQ(terminal.WaitForExitCode(), 0) << terminal.screen();
 }
 
 TEST(ChatTerminalTest, CtrlCAtThePromptClearsTheLineAndASecondLeaves) {
@@ -109,7 +114,7 @@ TEST(ChatTerminalTest, CtrlCAtThePromptClearsTheLineAndASecondLeaves) {
   terminal.Type("\x03");
   terminal.WaitFor("> ");
   terminal.Type("\x03");
-  EXPECT_EQ(terminal.WaitForExitCode(), 0);
+  EXPECT_EQ(terminal.WaitForExitCode(), 0) << terminal.screen();
 }
 
 TEST(ChatTerminalTest, APastedTextOfSeveralLinesIsOneMessage) {
@@ -123,7 +128,7 @@ TEST(ChatTerminalTest, APastedTextOfSeveralLinesIsOneMessage) {
   terminal.WaitFor("> ");
   EXPECT_EQ(terminal.NumAnswers(), 1);
   terminal.Type("/quit\n");
-  EXPECT_EQ(terminal.WaitForExitCode(), 0);
+  EXPECT_EQ(terminal.WaitForExitCode(), 0) << terminal.screen();
 }
 
 TEST(ChatTerminalTest, ALineIsEditedAndRemembered) {
@@ -133,14 +138,14 @@ TEST(ChatTerminalTest, ALineIsEditedAndRemembered) {
   terminal.WaitFor("> ");
   EXPECT_THAT(terminal.screen(), HasSubstr("there is no command /hlep;"));
   terminal.Type("\x1b[A\x7f\x7f\x7f\x7fquit\n");  // The line before, with another end.
-  EXPECT_EQ(terminal.WaitForExitCode(), 0);
+  EXPECT_EQ(terminal.WaitForExitCode(), 0) << terminal.screen();
 }
 
 TEST(ChatTerminalTest, TheEndOfInputLeaves) {
   Terminal terminal;
   terminal.WaitFor("> ");
   terminal.Type("\x04");
-  EXPECT_EQ(terminal.WaitForExitCode(), 0);
+  EXPECT_EQ(terminal.WaitForExitCode(), 0) << terminal.screen();
 }
 
 }  // namespace

@@ -27,11 +27,12 @@ void Handle(int) {
   errno = saved;
 }
 
-// With SA_RESETHAND the second signal meets the default action.
+// With SA_RESETHAND the second signal meets the default action. With SA_RESTART a write to the
+// terminal that a signal finds on its way goes on, and what waits is woken by the pipe.
 void Install() {
   struct sigaction action {};
   action.sa_handler = Handle;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   PCHECK(sigaction(SIGINT, &action, nullptr) == 0);
 }
 
