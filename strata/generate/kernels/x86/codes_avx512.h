@@ -19,21 +19,11 @@ struct Codes256 {
   __m512i codes[4];
   __mmask64 negative[4];    // Where the type has signs.
   __m512i pair_factors[4];  // int16, one per pair of weights.
-  // int16, one per four weights as PackFours has them: of codes[0] and codes[1], [2] and [3].
-  __m512i four_factors[2];
-  __m256i factors;  // int16, one per 16 weights.
-  __m256i mins;     // int16, one per 16 weights, where the type has them.
+  __m256i factors;          // int16, one per 16 weights.
+  __m256i mins;             // int16, one per 16 weights, where the type has them.
 };
 
 STRATA_AVX512 STRATA_INLINE __m512i Load512(const void* bytes) { return _mm512_loadu_si512(bytes); }
-
-// As Load512, for what is used more than once: the compiler would load it for each use, and a load
-// that crosses cache lines costs more than a register.
-STRATA_AVX512 STRATA_INLINE __m512i Load512Once(const void* bytes) {
-  __m512i loaded = Load512(bytes);
-  asm("" : "+v"(loaded));
-  return loaded;
-}
 
 // 32 bytes, twice.
 STRATA_AVX512 STRATA_INLINE __m512i Load256Twice(const void* bytes) {
@@ -71,44 +61,28 @@ STRATA_AVX512 STRATA_INLINE __m512 HalvesOf16Rows(const uint8_t* const (&rows)[1
                                            half(12), half(13), half(14), half(15)));
 }
 
-// 64-bit lane i of the result: 16 bits of number i, four times.
-STRATA_AVX512 STRATA_INLINE __m512i RepeatFourTimes(int64_t n0, int64_t n1, int64_t n2, int64_t n3,
-                                                    int64_t n4, int64_t n5, int64_t n6,
-                                                    int64_t n7) {
-  constexpr int64_t kEach = 0x0001000100010001;
-  return _mm512_setr_epi64(n0 * kEach, n1 * kEach, n2 * kEach, n3 * kEach, n4 * kEach, n5 * kEach,
-                           n6 * kEach, n7 * kEach);
-}
-
-// Sums of four products, of two registers of codes: within each 128 bits four of `first` come before
-// four of `second`.
-STRATA_AVX512 STRATA_INLINE __m512i PackFours(__m512i first, __m512i second) {
-  return _mm512_packs_epi32(first, second);
-}
-
-// The factors at `index`, and at those `step` behind.
-STRATA_AVX512 STRATA_INLINE __m512i PickFactors(__m256i factors, __m512i index, int step) {
-  const __m512i at = _mm512_add_epi16(index, _mm512_set1_epi16(static_cast<int16_t>(step)));
-  return _mm512_permutexvar_epi16(at, _mm512_castsi256_si512(factors));
-}
-
-// Sets four_factors from `factors`, which is set.
+// Sets pair_factors from `factors`, which is set.
 STRATA_AVX512 STRATA_INLINE void SpreadFactors16(Codes256& out) {
-  const __m512i index = RepeatFourTimes(0, 4, 1, 5, 2, 6, 3, 7);
-  for (int k = 0; k < 2; ++k) out.four_factors[k] = PickFactors(out.factors, index, 8 * k);
+  const __m512i eighths = _mm512_set_epi64(  // Lanes 8i .. 8i + 7 hold i.
+      0x0003000300030003, 0x0003000300030003, 0x0002000200020002, 0x0002000200020002,
+      0x0001000100010001, 0x0001000100010001, 0, 0);
+  const __m512i factors = _mm512_castsi256_si512(out.factors);
+  for (int k = 0; k < 4; ++k) {
+    const __m512i index = _mm512_add_epi16(eighths, _mm512_set1_epi16(static_cast<int16_t>(4 * k)));
+    out.pair_factors[k] = _mm512_permutexvar_epi16(index, factors);
+  }
 }
 
-// Sets all from factors of 32 weights: the first four are lanes 0 .. 3, the others start at kFifth.
+// Sets both from factors of 32 weights: the first four are lanes 0 .. 3, the others start at
+// kFifth.
 template <int kFifth>
 STRATA_AVX512 STRATA_INLINE void SpreadFactors32(__m256i factors_of_32, Codes256& out) {
-  const __m512i halves = RepeatFourTimes(0, 0, 0, 0, 1, 1, 1, 1);
+  const __m512i halves = _mm512_inserti64x4(_mm512_setzero_si512(), _mm256_set1_epi16(1), 1);
+  const __m512i factors = _mm512_castsi256_si512(factors_of_32);
   for (int k = 0; k < 4; ++k) {
     const int first = k < 2 ? 2 * k : kFifth + 2 * k - 4;
-    out.pair_factors[k] = PickFactors(factors_of_32, halves, first);
-  }
-  const __m512i fours = RepeatFourTimes(0, 2, 0, 2, 1, 3, 1, 3);
-  for (int k = 0; k < 2; ++k) {
-    out.four_factors[k] = PickFactors(factors_of_32, fours, kFifth * k);
+    const __m512i index = _mm512_add_epi16(halves, _mm512_set1_epi16(static_cast<int16_t>(first)));
+    out.pair_factors[k] = _mm512_permutexvar_epi16(index, factors);
   }
   constexpr int k4 = kFifth, k5 = kFifth + 1, k6 = kFifth + 2, k7 = kFifth + 3;
   const __m256i twice = _mm256_set_epi16(k7, k7, k6, k6, k5, k5, k4, k4, 3, 3, 2, 2, 1, 1, 0, 0);

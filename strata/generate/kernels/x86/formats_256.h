@@ -24,8 +24,9 @@ struct Format256 {
   static constexpr bool kHasSigns = false;
   static constexpr bool kHasMins = false;
   static constexpr float kStep = 1.0f;
-  // No four products of codes with activations add up to more than 16 bits hold: codes up to 64.
-  static constexpr bool kFoursFit16Bits = true;
+  // Decoded faster than one step from memory to the first-level cache delivers: see GroupPrefetch.
+  // For other types the second request costs more than it brings.
+  static constexpr bool kPrefetchesInTwoSteps = false;
 };
 
 template <BlockType kTypeOf, int kBytes, int kFactorWeightsOf>
@@ -47,10 +48,9 @@ struct Q5_K_Format : Format256<BlockType::kQ5_K, 176, 0, 32> {
 };
 struct Q6_K_Format : Format256<BlockType::kQ6_K, 210, 208, 16> {
   static constexpr int kOffset = 32;
+  static constexpr bool kPrefetchesInTwoSteps = true;
 };
-struct IQ4_XS_Format : FormatWithSigns<BlockType::kIQ4_XS, 136, 32> {
-  static constexpr bool kFoursFit16Bits = false;
-};
+struct IQ4_XS_Format : FormatWithSigns<BlockType::kIQ4_XS, 136, 32> {};
 struct IQ2_XXS_Format : FormatWithSigns<BlockType::kIQ2_XXS, 66, 32> {
   static constexpr float kStep = 0.125f;
 };

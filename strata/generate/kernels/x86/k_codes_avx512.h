@@ -65,7 +65,7 @@ struct Q6_K : Q6_K_Format {
     const __m512i rotate_23 = _mm512_mask_set1_epi32(_mm512_setzero_si512(), 0xff00, 30);
     constexpr int kAAndBOrC = 0xea;
     for (int half = 0; half < 2; ++half) {
-      const __m512i low = Load512Once(block + 64 * half);
+      const __m512i low = Load512(block + 64 * half);
       const __m512i crumbs = Load256Twice(block + 128 + 32 * half);
       const __m512i high_01 = _mm512_and_si512(_mm512_rolv_epi32(crumbs, rotate_01), upper_bits);
       const __m512i high_23 = _mm512_and_si512(_mm512_rolv_epi32(crumbs, rotate_23), upper_bits);

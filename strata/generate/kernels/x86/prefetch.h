@@ -9,20 +9,6 @@
 
 namespace strata::x86 {
 
-// For kernels that read their weights in order: asks for [at, at + kBytes), moved ahead by as much
-// as a read from memory takes, into the second-level cache, which has room for more reads at a time
-// than the first. The machine's own prefetcher follows the same way, but begins anew with every
-// page. Nothing is read, so it may lie behind the end of the weights.
-template <int kBytes>
-STRATA_INLINE void AskAhead(const uint8_t* at) {
-  constexpr int kAhead = 8192;
-  const auto begin = reinterpret_cast<uintptr_t>(at);  // An address, not a pointer: see above.
-#pragma GCC unroll 16
-  for (int i = 0; i < kBytes; i += 64) {
-    _mm_prefetch(reinterpret_cast<const char*>(begin + kAhead + i), _MM_HINT_T1);
-  }
-}
-
 // Kernels that take several rows at once jump between them, which the machine's own prefetcher does
 // not follow well. But the rows lie one after the other: while a group of them is computed, the
 // memory behind it is asked for in order, as far ahead as a read from memory takes.
@@ -32,9 +18,14 @@ class GroupPrefetch {
   STRATA_INLINE GroupPrefetch(const uint8_t* group, int64_t group_bytes)
       : next_(reinterpret_cast<uintptr_t>(group) + std::max(group_bytes, kLeastAhead)) {}
 
-  // Asks for the next bytes; like AskAhead, behind the end as well.
+  // Asks for the next bytes, and with kInTwoSteps for those farther behind into the second-level
+  // cache. Nothing is read, so they may lie behind the end of the weights.
+  template <bool kInTwoSteps = false>
   STRATA_INLINE void Advance(int64_t bytes) {
     for (int64_t at = 0; at < bytes; at += 64) {
+      if (kInTwoSteps) {
+        _mm_prefetch(reinterpret_cast<const char*>(next_ + at + kFarther), _MM_HINT_T1);
+      }
       _mm_prefetch(reinterpret_cast<const char*>(next_ + at), _MM_HINT_T0);
     }
     next_ += bytes;
@@ -42,8 +33,9 @@ class GroupPrefetch {
 
  private:
   static constexpr int64_t kLeastAhead = 4096;
+  static constexpr int64_t kFarther = 2048;
 
-  uintptr_t next_;
+  uintptr_t next_;  // An address, not a pointer: see Advance.
 };
 
 // The same for kernels that take so many neighbouring rows side by side that each is a stream of
@@ -72,7 +64,7 @@ class RowPrefetch {
     if (ahead >= row_bytes_) ahead += (kRows - 1) * row_bytes_;
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
-      // An address, not a pointer: see AskAhead.
+      // An address, not a pointer: see GroupPrefetch::Advance.
       _mm_prefetch(reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(rows_[i]) + ahead),
                    kHint);
     }

@@ -4,13 +4,14 @@
 #include "absl/types/span.h"
 #include "strata/core/block_type.h"
 #include "strata/generate/kernels/activation.h"
+#include "strata/generate/kernels/x86/block_of_four_rows.h"
 #include "strata/generate/kernels/x86/formats_256.h"
-#include "strata/generate/kernels/x86/four_blocks.h"
 #include "strata/generate/kernels/x86/grid_codes_avx2.h"
 #include "strata/generate/kernels/x86/k_codes_avx2.h"
 #include "strata/generate/kernels/x86/kernels_avx2.h"
 #include "strata/generate/kernels/x86/mat_mul_kernel.h"
 #include "strata/generate/kernels/x86/packed_scales.h"
+#include "strata/generate/kernels/x86/prefetch.h"
 #include "strata/generate/kernels/x86/row_groups.h"
 #include "strata/generate/kernels/x86/type_list.h"
 #include "strata/generate/model/weight_matrix.h"
@@ -18,16 +19,14 @@
 namespace strata::x86::avx2 {
 namespace {
 
-// Rows that all vectors meet before the next come from memory.
-constexpr int kRows = 16;
+constexpr int kRows = 4;
 
-// Four blocks, multiplied with each vector: lanes not yet summed.
+// One block of each row, multiplied with each vector: lanes not yet summed.
 template <int kVectors>
 struct BlockSums {
-  __m256i integers[kVectors][4];
-  __m256i mins[kVectors][4];
-  uint32_t scales[4];      // ScaleBits.
-  float das[kVectors][4];  // Scales of the vectors.
+  __m256i integers[kVectors][kRows];
+  __m256i mins[kVectors][kRows];
+  uint32_t scales[kRows];  // ScaleBits.
 };
 
 // The integer I of a block and a vector, spread over lanes. `sums` are those of the vector.
@@ -50,50 +49,46 @@ STRATA_AVX2 STRATA_INLINE __m256i Integers(const Codes256& codes, const int8_t* 
 
 template <typename Type, int kVectors>
 STRATA_AVX2 STRATA_INLINE void MeetVectors(const uint8_t* block, int64_t index,
-                                           const ActivationView* xs, int i,
+                                           const ActivationView* xs, int row,
                                            BlockSums<kVectors>& out) {
   Codes256 codes;
   Type::Decode(block, codes);
-  out.scales[i] = ScaleBits<Type>(block);
+  out.scales[row] = ScaleBits<Type>(block);
 #pragma GCC unroll 2
   for (int v = 0; v < kVectors; ++v) {
     const int16_t* sums = xs[v].sums + 16 * index;
-    out.integers[v][i] = Integers<Type>(codes, xs[v].q + 256 * index, sums);
-    if (Type::kHasMins) out.mins[v][i] = _mm256_madd_epi16(codes.mins, Load256(sums));
-    out.das[v][i] = xs[v].scales[index];
+    out.integers[v][row] = Integers<Type>(codes, xs[v].q + 256 * index, sums);
+    if (Type::kHasMins) out.mins[v][row] = _mm256_madd_epi16(codes.mins, Load256(sums));
   }
 }
 
 template <typename Type>
 struct RowDots {
-  template <int kVectors, bool kWholeFours>
-  STRATA_AVX2 static void RunFours(const RowGroup<kRows>& group, const ActivationView* xs,
-                                   float* const* ys) {
-    typename BlockWalk<Type::kBlockBytes, kWholeFours>::Last last;
-    BlockWalk<Type::kBlockBytes, kWholeFours> walk(group, last);
-    RowChains<kVectors, kWholeFours> chains(group, ys);
-    do {
-      while (walk.StartFour()) {
-        BlockSums<kVectors> sums;
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) MeetVectors<Type>(walk.block(i), walk.index(i), xs, i, sums);
-        const ScalesOfFourBlocks scales = ToScales<Type>(sums.scales);
-        __m128 groups[kVectors];
-#pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v) {
-          groups[v] = ToGroups<Type>(scales, sums.das[v], SumLanes(sums.integers[v]), sums.mins[v]);
-        }
-        chains.Add(groups);
-      }
-    } while (walk.FillUp());
-  }
-
   template <int kVectors>
-  static void DotsOf(const RowGroup<kRows>& group, const ActivationView* xs, float* const* ys) {
-    if (group.columns / 256 % 4 == 0) {
-      RunFours<kVectors, true>(group, xs, ys);
-    } else {
-      RunFours<kVectors, false>(group, xs, ys);
+  STRATA_AVX2 static void DotsOf(const RowGroup<kRows>& group, const ActivationView* xs,
+                                 float* const* ys) {
+    __m128 sums[kVectors];
+    for (int v = 0; v < kVectors; ++v) sums[v] = _mm_setzero_ps();
+    GroupPrefetch prefetch(group.rows[0], group.bytes());
+    const int64_t num_blocks = group.columns / 256;
+    for (int64_t b = 0; b < num_blocks; ++b) {
+      prefetch.Advance<Type::kPrefetchesInTwoSteps>(kRows * Type::kBlockBytes);
+      BlockSums<kVectors> block;
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) {
+        MeetVectors<Type>(group.rows[i] + b * Type::kBlockBytes, b, xs, i, block);
+      }
+      const ScalesOfFourRows scales = ToScales<Type>(block.scales);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        sums[v] = AddBlock<Type>(scales, xs[v].scales[b], SumLanes(block.integers[v]),
+                                 block.mins[v], sums[v]);
+      }
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      alignas(16) float results[kRows];
+      _mm_store_ps(results, sums[v]);
+      group.Store(results, ys[v]);
     }
   }
 
