@@ -230,6 +230,14 @@ constexpr char kTinyModel[] = "testdata/strata-tiny-q4_k_m.gguf";
 
 class CudaTinyTest : public CudaEngineTest {
  protected:
+  // What the model answers with all experts in slots, one token a step and as a prompt.
+  void ReadResident(Answers& steps, Answers& prompt) {
+    const auto resident = Make(model_);
+    ASSERT_NE(resident, nullptr);
+    steps = Read(*resident, ids_, 1);
+    prompt = ReadAsPrompt(*resident, ids_, 100);
+  }
+
   const OpenModel model_ = OpenModel(kTinyModel);
   const std::vector<TokenId> ids_ = RandomIds(8000, 300, 7);
 };
@@ -440,12 +448,7 @@ struct Misses {
 TEST_F(CudaTinyTest, BitsDoNotDependOnWhoServesMissesAndHowTheyComeIntoSlots) {
   using Who = ExpertPlacement::Misses;
   Answers expected, expected_prompt;
-  {
-    const auto resident = Make(model_);
-    ASSERT_NE(resident, nullptr);
-    expected = Read(*resident, ids_, 1);
-    expected_prompt = ReadAsPrompt(*resident, ids_, 100);
-  }
+  ASSERT_NO_FATAL_FAILURE(ReadResident(expected, expected_prompt));
   const Misses all[] = {{"cpu", Who::kCpu, 0},
                         {"cpu, fixed slots", Who::kCpu, 0, 0},
                         {"stage", Who::kStage, 0},
@@ -485,12 +488,7 @@ TEST_F(CudaTinyTest, BitsDoNotDependOnWhoServesMissesAndHowTheyComeIntoSlots) {
 TEST_F(CudaTinyTest, NorOnWhatCouldBePinned) {
   using Who = ExpertPlacement::Misses;
   Answers expected, expected_prompt;
-  {
-    const auto resident = Make(model_);
-    ASSERT_NE(resident, nullptr);
-    expected = Read(*resident, ids_, 1);
-    expected_prompt = ReadAsPrompt(*resident, ids_, 100);
-  }
+  ASSERT_NO_FATAL_FAILURE(ReadResident(expected, expected_prompt));
   // Stages take some of it.
   for (const int64_t pin_budget : {int64_t{8} << 20, int64_t{10} << 20}) {
     for (const Misses& misses :
